@@ -1,0 +1,55 @@
+# The front door. `make demo` and `make test` work on a fresh Debian 12 with only git and make.
+# Variables: PRESET (release, debug, asan, cuda), CMAKE_ARGS, CTEST_ARGS.
+
+PRESET ?= release
+BUILD := build/$(PRESET)
+JOBS := $(shell nproc)
+QW := $(BUILD)/qw
+export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
+
+.PHONY: help demo test build configure deps lint format fuzz fuzz-build bench install clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+demo: build ## build, then show the program at work on built-in graphs, offline
+	@tools/demo.sh $(QW)
+
+test: build ## build, then run the whole test suite
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS)
+
+build: deps ## install what is missing and build everything
+	@$(MAKE) --no-print-directory configure
+	cmake --build $(BUILD) -j $(JOBS)
+
+# In a make of its own: ninja may have come with deps.
+configure:
+	@test -f $(BUILD)/CMakeCache.txt && test -z "$(CMAKE_ARGS)" || cmake --preset $(PRESET) $(CMAKE_ARGS)
+
+deps: ## install the missing Debian packages (tools/packages.txt)
+	@tools/install_packages.sh build
+
+lint: build ## clang-format, layers, clang-tidy
+	@tools/install_packages.sh lint
+	tools/lint.sh
+
+format: ## rewrite all sources in the project's format
+	git ls-files --cached --others --exclude-standard '*.cpp' '*.h' | xargs clang-format -i
+
+fuzz-build:
+	@tools/install_packages.sh build fuzz
+	@test -f build/fuzz/CMakeCache.txt || cmake --preset fuzz
+	cmake --build build/fuzz -j $(JOBS)
+
+fuzz: fuzz-build ## run every fuzz target for 15 seconds (SECONDS_EACH=600 for longer)
+	tools/fuzz.sh $(or $(SECONDS_EACH),15)
+
+bench: build ## run the benchmarks of graphs and data
+	$(BUILD)/qw_graph_bench
+	$(BUILD)/qw_data_bench
+
+install: build ## install under PREFIX (default /usr/local)
+	cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)
+
+clean: ## remove everything that was built
+	rm -rf build

@@ -1,0 +1,49 @@
+# Compiler, flags and third-party libraries, once for the whole tree.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(QW_CCACHE ccache)
+if(QW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${QW_CCACHE})
+endif()
+
+# No -march=native: what is built here runs on any machine of the architecture. No contraction to fused
+# multiply-add: generated data has the same bits on every platform.
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-type -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)  # false alarms of g++ 12 inside std::string
+endif()
+if(QW_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(QW_SANITIZE OR QW_FUZZ)
+  set(QW_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options(${QW_SANITIZERS})
+  add_link_options(${QW_SANITIZERS})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(CURL REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+if(NOT QW_FUZZ)
+  find_package(CLI11 REQUIRED)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+endif()
+set(QW_LIBTORCH_VERSION "")
+set(QW_HAS_CUDA 0)
+if(QW_TORCH)
+  include(QwTorch)
+endif()

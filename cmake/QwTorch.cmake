@@ -1,0 +1,23 @@
+# LibTorch: Debian's by default, any newer one by CMAKE_PREFIX_PATH; the `cuda` preset asks python3 where its own is.
+
+if(QW_CUDA AND NOT CMAKE_PREFIX_PATH)
+  execute_process(COMMAND python3 -c "import torch; print(torch.utils.cmake_prefix_path)"
+                  OUTPUT_VARIABLE torch_prefix OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    list(APPEND CMAKE_PREFIX_PATH ${torch_prefix})
+  endif()
+endif()
+
+find_package(Torch QUIET)
+if(NOT Torch_FOUND)
+  message(FATAL_ERROR "LibTorch was not found. Install Debian's libtorch-dev (make deps does), or name another with "
+                      "-DCMAKE_PREFIX_PATH=/path/to/libtorch, or build without it: -DQW_TORCH=OFF")
+endif()
+message(STATUS "LibTorch ${Torch_VERSION} in ${TORCH_INSTALL_PREFIX}")
+
+set(QW_LIBTORCH_VERSION ${Torch_VERSION})
+if(TORCH_CUDA_LIBRARIES OR TARGET torch_cuda)
+  set(QW_HAS_CUDA 1)
+elseif(QW_CUDA)
+  message(FATAL_ERROR "The LibTorch in ${TORCH_INSTALL_PREFIX} has no CUDA; name one that has with -DCMAKE_PREFIX_PATH")
+endif()

@@ -1,0 +1,20 @@
+// What this build is and what it runs on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace qw {
+
+struct BuildInfo {
+  std::string version;       // of qw
+  std::string libtorch;      // version built against; empty: built without
+  bool cuda = false;         // built with CUDA
+  std::string architecture;  // "aarch64", "x86_64"
+  std::string compiler;
+  std::vector<std::string> cpu_features;  // of this machine, those that matter for numeric code
+};
+
+BuildInfo build_info();
+
+}  // namespace qw

@@ -1,0 +1,35 @@
+// From what a person writes after --data to a Dataset.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "qw/graph/dataset.h"
+
+namespace qw {
+
+// How to read. Most matter for a person's own CSV only; every reader honours `directed`. The command line has
+// the same names (--edge-cost) and shows the same texts.
+struct LoadOptions {
+  bool directed = false;
+  std::string edges;
+  std::string nodes;
+  std::string id;
+  std::string target;
+  std::string task = "auto";
+  std::vector<std::string> features;
+  std::vector<std::string> drop;
+  std::string split_column;
+  std::string source;
+  std::string destination;
+  std::string edge_cost;
+  std::string edge_weight;
+};
+
+// `what` is a known name ("cora"), a generator spec ("csbm:nodes=3000,..."), a file or a folder; empty when
+// options.edges names a CSV. Throws qw::UsageError that says what was tried when it is none of these, and
+// qw::Error with file and line (or byte) when its contents are bad.
+Dataset load_dataset(const std::string& what, const LoadOptions& options = {});
+
+}  // namespace qw

@@ -1,0 +1,30 @@
+// A graph with everything known about its nodes. Readers and generators make it; training takes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "qw/graph/features.h"
+#include "qw/graph/graph.h"
+#include "qw/graph/split.h"
+#include "qw/graph/targets.h"
+
+namespace qw {
+
+struct Dataset {
+  std::string name;
+  std::string format;  // the reader or generator it came from
+  Graph graph;
+  Features features;
+  Targets targets;
+  std::vector<Split> splits;          // those stored with the data
+  std::vector<std::string> node_ids;  // the user's own ids; empty: 0, 1, 2, ...
+  std::vector<std::string> notes;     // what the reader did that a person should know, one sentence each
+
+  std::string node_id(NodeId node) const;
+};
+
+// Throws qw::Error, naming the data set, when the parts disagree about the number of nodes.
+void check_consistent(const Dataset& dataset);
+
+}  // namespace qw

@@ -1,0 +1,46 @@
+// Graphs that need no files: random ones of any size, and a small real one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qw/graph/dataset.h"
+
+namespace qw {
+
+// A contextual stochastic block model: `classes` groups of equal size (to one node); nodes * degree / 2
+// distinct edges, each within one group with probability `homophily`, its ends uniform otherwise; node
+// features are the group's mean, a random direction of length `signal`, plus standard normal noise divided by
+// sqrt(features). The same bits on every platform and for any number of threads. O(N * features + E).
+struct CsbmOptions {
+  int64_t nodes = 3000;
+  double degree = 10;
+  double homophily = 0.2;
+  int64_t features = 64;
+  int64_t classes = 5;
+  double signal = 1.0;
+  int64_t seed = 1;
+};
+Dataset make_csbm(const CsbmOptions& options);
+
+// Zachary's karate club (1977): 34 people, 78 friendships, the four communities that the field
+// uses as classes, the identity matrix as features.
+Dataset make_karate();
+
+struct Generator {
+  std::string name;
+  std::string summary;
+  std::string options;  // "nodes=3000,degree=10,...": the defaults, as they would be written
+  Dataset (*make)(std::string_view spec);
+};
+const std::vector<Generator>& generators();
+
+// "karate", "csbm" or "csbm:nodes=3000,degree=10": is the part before ':' a generator's name?
+bool is_generator_spec(std::string_view spec);
+
+// Throws qw::UsageError on an unknown generator or option.
+Dataset generate(std::string_view spec);
+
+}  // namespace qw

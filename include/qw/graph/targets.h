@@ -1,0 +1,34 @@
+// What is to be learned: one class per node, or several 0/1 labels, or real values; any of them may be
+// missing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace qw {
+
+enum class Task { kNone, kClassification, kMultiLabel, kRegression };
+
+std::string task_name(Task task);  // "none", "classification", "multi-label", "regression"
+
+struct Targets {
+  Task task = Task::kNone;
+  int64_t width = 0;  // classes, labels or values per node
+
+  std::vector<int32_t> classes;  // classification: [N], -1 where the label is missing
+  std::vector<double> values;    // multi-label (0 or 1) and regression: [N * width], NaN where missing
+
+  std::vector<std::string> names;  // empty, or one per class, label or value
+
+  int64_t size() const;            // nodes
+  bool known(int64_t node) const;  // at least one of its targets is
+  int64_t labelled() const;        // how many nodes are known
+};
+
+// width = largest class + 1, or the number of names if larger; throws qw::Error on a class below -1 or when
+// there are more classes than nodes.
+Targets class_targets(std::vector<int32_t> classes, std::vector<std::string> names = {});
+Targets value_targets(std::vector<double> values, std::vector<std::string> names = {});
+
+}  // namespace qw

@@ -1,0 +1,68 @@
+#include "cli/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/progress.h"
+#include "data/load_fields.h"
+#include "qw/core/error.h"
+
+namespace qw::cli {
+namespace {
+
+std::string option_name(const Field& field) {
+  std::string name = "--" + field.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+void write_all(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    fail("cannot write to standard output");
+  }
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, const FieldTable& table) {
+  for (const Field& field : table.fields()) {
+    const std::string option = option_name(field);
+    if (field.is_flag()) {
+      app.add_flag_callback(
+          option, [field] { *std::get<bool*>(field.target) = true; }, field.help);
+      continue;
+    }
+    const std::string context = table.context();
+    CLI::Option* added = app.add_option_function<std::string>(
+        option, [field, context, option](const std::string& text) { field.set(text, context, option); },
+        field.help);
+    added->type_name(field.kind())->take_last();
+    if (!field.text().empty()) added->default_str(field.text());
+  }
+}
+
+void add_data_options(CLI::App& app, DataArguments& arguments) {
+  app.add_option(
+         "data,--data", arguments.what,
+         "a data set (see qw data list), a file or folder, or a generator such as csbm:nodes=3000,degree=10")
+      ->type_name("DATA");
+  add_options(app, load_fields(arguments.load, "qw"));
+}
+
+Dataset load(const DataArguments& arguments) {
+  Dataset dataset = load_dataset(arguments.what, arguments.load);
+  for (const std::string& note : dataset.notes) say(fmt::format("{}: {}", dataset.name, note));
+  return dataset;
+}
+
+void say(const std::string& line) {
+  if (!quiet()) fmt::print(stderr, "{}\n", line);
+}
+
+void print_json(const nlohmann::ordered_json& document) { write_all(document.dump(2) + "\n"); }
+
+void print_text(const std::string& text) { write_all(text); }
+
+}  // namespace qw::cli

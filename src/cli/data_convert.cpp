@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "qw/core/error.h"
+#include "qw/data/save.h"
+
+namespace qw::cli {
+namespace {
+
+struct ConvertOptions {
+  DataArguments data;
+  std::string to = "csv";
+  std::string out;
+};
+
+void convert(const ConvertOptions& options, const GlobalOptions& global) {
+  if (options.out.empty()) fail_usage("qw data convert: --out PATH is missing");
+  const Dataset dataset = load(options.data);
+  save_dataset(dataset, options.to, options.out);
+  if (global.json) {
+    print_json({{"name", dataset.name},
+                {"to", options.to},
+                {"out", options.out},
+                {"nodes", dataset.graph.num_nodes()},
+                {"edges", dataset.graph.num_edges()}});
+  } else {
+    print_text(fmt::format("{}: {} nodes and {} edges written to {} ({})\n", dataset.name,
+                           dataset.graph.num_nodes(), dataset.graph.num_edges(), options.out, options.to));
+  }
+}
+
+}  // namespace
+
+void add_data_convert(CLI::App& data, const GlobalOptions& global) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* command = data.add_subcommand("convert", "write a graph in another format");
+  add_data_options(*command, options->data);
+  std::vector<std::string> formats;
+  for (const Writer& writer : writers()) formats.push_back(writer.name);
+  FieldTable table("qw data convert");
+  table.add_choice("to", options->to, formats, "format to write");
+  table.add("out", options->out, "PATH", "file, or folder for csv, to write");
+  add_options(*command, table);
+  command->callback([options, &global] { convert(*options, global); });
+}
+
+}  // namespace qw::cli

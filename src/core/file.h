@@ -1,0 +1,23 @@
+// Files: whole reads, and writes that either happen or do not.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace qw {
+
+// The whole file; throws qw::Error naming the path and the system's reason.
+std::string read_file(const std::filesystem::path& path);
+
+// Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the folder: a reader sees
+// the old file or the new one, never a part, also after a crash. Missing parent folders are made.
+void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
+
+// Renames `from` to `to` (same file system) and syncs both the file and the folder of `to`.
+void publish_file(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// A name in the folder of `path` that no other process uses, for a file on its way to `path`.
+std::filesystem::path temporary_beside(const std::filesystem::path& path);
+
+}  // namespace qw

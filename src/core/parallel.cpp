@@ -1,0 +1,80 @@
+#include "qw/core/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace qw {
+namespace {
+
+int usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+std::atomic<int>& configured_threads() {
+  static std::atomic<int> count{usable_cores()};
+  return count;
+}
+
+// Keeps the first exception of a parallel region, since none may leave it.
+class FirstError {
+ public:
+  template <class Body>
+  void guard(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  void rethrow() {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+int thread_count() { return configured_threads().load(std::memory_order_relaxed); }
+
+void set_thread_count(int count) {
+  configured_threads().store(std::max(1, count), std::memory_order_relaxed);
+}
+
+void parallel_tasks(int tasks, const std::function<void(int task)>& body) {
+  const int threads = std::min(tasks, thread_count());
+  if (threads <= 1) {
+    for (int task = 0; task < tasks; ++task) body(task);
+    return;
+  }
+  FirstError error;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (int task = 0; task < tasks; ++task) {
+    error.guard([&] { body(task); });
+  }
+  error.rethrow();
+}
+
+void parallel_for(int64_t size, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body) {
+  if (size <= 0) return;
+  const int64_t pieces = std::min<int64_t>(thread_count(), size / std::max<int64_t>(1, grain));
+  if (pieces <= 1) return body(0, size);
+  parallel_tasks(static_cast<int>(pieces), [&](int piece) {
+    const auto bound = [&](int64_t index) {
+      return size / pieces * index + std::min<int64_t>(index, size % pieces);
+    };
+    body(bound(piece), bound(piece + 1));
+  });
+}
+
+}  // namespace qw

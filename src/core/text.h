@@ -1,0 +1,35 @@
+// Small text helpers shared by readers, option tables and error messages.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qw {
+
+std::string_view trim(std::string_view text);  // without surrounding blanks, tabs, CR and LF
+std::vector<std::string> split(std::string_view text, char separator);  // "a,,b" has three parts; "" has none
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string lower(std::string_view text);
+
+// The whole of `text` as a number, or nothing: no blanks, no trailing characters. A leading '+' is accepted.
+std::optional<int64_t> parse_integer(std::string_view text);
+std::optional<double> parse_number(std::string_view text);
+
+// `text` between single quotes, cut to 40 characters and with unprintable bytes as \xNN: safe in an error
+// line.
+std::string in_quotes(std::string_view text);
+inline std::string quoted(std::string_view text) { return in_quotes(text); }  // TEMPORARY alias
+
+// The candidate nearest to `name` by edit distance, when near enough to be what was meant.
+std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates);
+
+// "'gnc' is unknown; did you mean 'gcn'? known: appnp, gcn"; the second part only when something is near.
+std::string unknown_name(std::string_view name, const std::vector<std::string>& candidates);
+
+std::string with_thousands(int64_t count);  // 1234567 -> "1,234,567"
+std::string human_bytes(double bytes);      // 4826570 -> "4.6 MiB"
+
+}  // namespace qw

@@ -1,0 +1,58 @@
+// Comma-separated text as people write it: quoted fields, "" for a quote, CRLF or LF, a byte-order mark,
+// blank lines, and a comma, semicolon or tab between fields, whichever the first line has most of.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qw {
+
+// A view of `text`, which must outlive it.
+class CsvScanner {
+ public:
+  CsvScanner(std::string_view text, std::string label);
+  // For text that continues a file: its separator is known and its first line has a number.
+  CsvScanner(std::string_view text, std::string label, char separator, int64_t first_line);
+
+  // The next row that is not blank, or false at the end. The fields live until the next call. Throws on a
+  // quote that is never closed and on text after a closing quote.
+  bool next(std::vector<std::string_view>& fields);
+
+  int64_t line() const { return row_line_; }  // where the last row began, from 1
+  char separator() const { return separator_; }
+  const std::string& label() const { return label_; }
+  size_t position() const { return position_; }  // where the next row begins
+
+ private:
+  std::string_view unquoted_field();
+  std::string_view quoted_field();
+  bool skip_line_end();
+
+  std::string_view text_;
+  std::string label_;
+  size_t position_ = 0;
+  int64_t line_ = 1;
+  int64_t row_line_ = 0;
+  char separator_ = ',';
+  std::deque<std::string> unescaped_;  // fields that had "" in them
+};
+
+// The first row as column names.
+struct CsvHeader {
+  std::string label;
+  std::vector<std::string> names;
+
+  // Throws "nodes.csv: column 'x' is unknown; ..." when there is no such column; `option` says who asked.
+  size_t column(std::string_view name, std::string_view option) const;
+};
+
+// Throws on two columns of the same name and on a file without a header.
+CsvHeader read_header(CsvScanner& scanner);
+
+// `field` quoted if it must be, for writing.
+std::string csv_field(std::string_view field);
+
+}  // namespace qw

@@ -1,0 +1,123 @@
+#include "data/formats/gzip.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+constexpr int kRawWindow = -15;
+constexpr int kGzipWindow = 15 + 16;
+
+class InflateStream {
+ public:
+  InflateStream(std::string_view packed, int window, std::string label) : label_(std::move(label)) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    remaining_ = packed.size();
+    QW_ASSERT(inflateInit2(&stream_, window) == Z_OK);
+  }
+  InflateStream(const InflateStream&) = delete;
+  InflateStream& operator=(const InflateStream&) = delete;
+  ~InflateStream() { inflateEnd(&stream_); }
+
+  // Fills `room` from the front; returns how much was written. Less than room.size() only at the end.
+  size_t fill(char* room, size_t size) {
+    size_t written = 0;
+    while (written < size && !ended_) {
+      feed();
+      const auto chunk = static_cast<uInt>(std::min<size_t>(size - written, 1u << 30));
+      stream_.next_out = reinterpret_cast<Bytef*>(room + written);
+      stream_.avail_out = chunk;
+      const uInt offered = stream_.avail_in;
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      consumed_ += offered - stream_.avail_in;
+      written += chunk - stream_.avail_out;
+      if (status == Z_STREAM_END) {
+        ended_ = true;
+      } else if (status != Z_OK && !(status == Z_BUF_ERROR && remaining_ > 0)) {
+        fail_at_byte(
+            label_, consumed_,
+            status == Z_BUF_ERROR ? "the compressed data ends early" : "the compressed data is damaged");
+      }
+    }
+    return written;
+  }
+
+  bool ended() const { return ended_; }
+  size_t unread() const { return remaining_ + stream_.avail_in; }
+
+  // A gzip file may be several members one after the other.
+  void next_member() {
+    QW_ASSERT(inflateReset(&stream_) == Z_OK);
+    ended_ = false;
+  }
+
+ private:
+  void feed() {
+    if (stream_.avail_in != 0) return;
+    stream_.avail_in = static_cast<uInt>(std::min<size_t>(remaining_, 1u << 30));
+    remaining_ -= stream_.avail_in;
+  }
+
+  std::string label_;
+  z_stream stream_{};
+  size_t remaining_ = 0;
+  size_t consumed_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::string gunzip(std::string_view packed, const std::string& label) {
+  InflateStream stream(packed, kGzipWindow, label);
+  std::string plain;
+  size_t filled = 0;
+  while (true) {
+    plain.resize(std::max<size_t>(filled * 2, packed.size() * 4 + 1024));
+    filled += stream.fill(plain.data() + filled, plain.size() - filled);
+    if (!stream.ended()) continue;
+    if (stream.unread() == 0) break;
+    stream.next_member();
+  }
+  plain.resize(filled);
+  return plain;
+}
+
+std::string inflate_raw(std::string_view packed, uint64_t size, const std::string& label) {
+  if (size > packed.size() * kMaxDeflateRatio + 64) {
+    fail(fmt::format("{}: claims {} bytes in {} compressed ones, more than DEFLATE can hold", label, size,
+                     packed.size()));
+  }
+  InflateStream stream(packed, kRawWindow, label);
+  std::string plain(size, '\0');
+  char beyond = 0;
+  const size_t written = stream.fill(plain.data(), plain.size());
+  if (written != size || stream.fill(&beyond, 1) != 0) {
+    fail(fmt::format("{}: unpacks to {} than the {} bytes it claims", label, written < size ? "less" : "more",
+                     size));
+  }
+  return plain;
+}
+
+std::string gzip(std::string_view plain) {
+  z_stream stream{};
+  QW_ASSERT(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) ==
+            Z_OK);
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, deflateEnd);
+  std::string packed(deflateBound(&stream, plain.size()) + 32, '\0');
+  QW_ASSERT(plain.size() < (1u << 31));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
+  stream.avail_in = static_cast<uInt>(plain.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  QW_ASSERT(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  packed.resize(stream.total_out);
+  return packed;
+}
+
+}  // namespace qw

@@ -1,0 +1,57 @@
+// From the ids people use to node numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "qw/graph/graph.h"
+
+namespace qw {
+
+// "0", "17": digits without a leading zero, below 2^31 - 1; nothing else is a plain number.
+inline std::optional<NodeId> plain_number(std::string_view text) {
+  if (text.empty() || text.size() > 10 || (text.size() > 1 && text.front() == '0')) return std::nullopt;
+  int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  if (value > kMaxNodes) return std::nullopt;
+  return static_cast<NodeId>(value);
+}
+
+// An immutable map; lookups are safe from many threads.
+class NodeIds {
+ public:
+  // Node i is called "i".
+  static NodeIds row_numbers(int64_t count, std::string described_by);
+  // Node i is called names[i]; `names` must be distinct.
+  static NodeIds named(std::vector<std::string> names, std::string described_by);
+
+  NodeIds(NodeIds&&) = default;
+  NodeIds& operator=(NodeIds&&) = default;
+  NodeIds(const NodeIds&) = delete;
+  NodeIds& operator=(const NodeIds&) = delete;
+
+  int64_t size() const { return size_; }
+  std::optional<NodeId> find(std::string_view id) const;
+  // "node id 'x' is not ...": why find() had no answer.
+  std::string explain(std::string_view id) const;
+  const std::vector<std::string>& names() const { return names_; }  // empty for row numbers
+
+ private:
+  NodeIds() = default;
+
+  int64_t size_ = 0;
+  bool row_numbers_ = false;
+  std::string described_by_;
+  std::vector<std::string> names_;
+  std::vector<NodeId> by_number_;                         // when all names are plain and not too spread out
+  std::unordered_map<std::string_view, NodeId> by_name_;  // otherwise; views into names_
+};
+
+}  // namespace qw

@@ -1,0 +1,147 @@
+#include "qw/data/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/text.h"
+#include "data/cache.h"
+#include "data/load_fields.h"
+#include "data/readers/reader.h"
+#include "qw/core/error.h"
+#include "qw/data/card.h"
+#include "qw/data/check.h"
+#include "qw/data/download.h"
+#include "qw/graph/generators.h"
+
+namespace qw {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Reader& reader_named(const std::string& name) {
+  const auto found =
+      std::find_if(readers().begin(), readers().end(), [&](const Reader& r) { return r.name == name; });
+  QW_ASSERT(found != readers().end());
+  return *found;
+}
+
+// What the card says, overruled by what the user says.
+LoadOptions merged(LoadOptions card, const LoadOptions& user) {
+  card.directed |= user.directed;
+  if (user.task != "auto") card.task = user.task;
+  const auto overrule = [](auto& mine, const auto& theirs) {
+    if (!theirs.empty()) mine = theirs;
+  };
+  overrule(card.target, user.target);
+  overrule(card.id, user.id);
+  overrule(card.features, user.features);
+  overrule(card.drop, user.drop);
+  overrule(card.split_column, user.split_column);
+  overrule(card.edge_cost, user.edge_cost);
+  overrule(card.edge_weight, user.edge_weight);
+  return card;
+}
+
+Dataset read_card(const DatasetCard& card, const fs::path& folder, const LoadOptions& options) {
+  const LoadOptions all = merged(card.options, options);
+  Dataset dataset = reader_named(card.reader).read(FolderFiles(folder), card.entry, all);
+  dataset.name = card.name;
+  if (!card.warning.empty()) dataset.notes.push_back(card.warning);
+  check_consistent(dataset);
+  return dataset;
+}
+
+Dataset load_card(const DatasetCard& card, const LoadOptions& options) {
+  if (!is_cached(card)) {
+    const char* mirror = std::getenv("QW_DATA_MIRROR");
+    if (mirror == nullptr || *mirror == '\0') {
+      fail(fmt::format("{} is not in the cache, {}; get it with: qw data get {}", card.name,
+                       dataset_folder(card).string(), card.name));
+    }
+    DownloadOptions download;
+    download.check_contents = check_downloaded_file;
+    fetch_dataset(card, download);
+  }
+  return read_card(card, dataset_folder(card), options);
+}
+
+// A folder that bears the name of a card and holds its files is read as that card says.
+const DatasetCard* card_of_folder(const fs::path& folder) {
+  const fs::path name = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
+  const DatasetCard* card = find_card(name.string());
+  if (card == nullptr) return nullptr;
+  const bool complete = std::all_of(card->files.begin(), card->files.end(), [&](const FileCard& file) {
+    return fs::is_regular_file(folder / file.name);
+  });
+  return complete ? card : nullptr;
+}
+
+Dataset read_path(const fs::path& path, const LoadOptions& options) {
+  const bool is_folder = fs::is_directory(path);
+  if (is_folder) {
+    if (const DatasetCard* card = card_of_folder(path)) return read_card(*card, path, options);
+  }
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const FolderFiles files(is_folder ? path : parent);
+  const std::string entry = is_folder ? "" : path.filename().string();
+  std::vector<std::string> tried;
+  for (const Reader& reader : readers()) {
+    if (reader.recognises(files, entry)) {
+      Dataset dataset = reader.read(files, entry, options);
+      check_consistent(dataset);
+      return dataset;
+    }
+    tried.push_back(fmt::format("{} ({})", reader.name, reader.expects));
+  }
+  fail(fmt::format("{}: is in no format known here; tried {}", path.string(), join(tried, ", ")));
+}
+
+[[noreturn]] void fail_unknown(const std::string& what) {
+  std::vector<std::string> names;
+  for (const DatasetCard& card : dataset_cards()) names.push_back(card.name);
+  for (const Generator& generator : generators()) names.push_back(generator.name);
+  fail_usage(fmt::format("--data {}; it is no file or folder either", unknown_name(what, names)));
+}
+
+}  // namespace
+
+FieldTable load_fields(LoadOptions& options, std::string context) {
+  FieldTable table(std::move(context));
+  table.add("directed", options.directed, "keep edges directed, as given, instead of once per pair of nodes");
+  table.add("edges", options.edges, "FILE",
+            "your own graph: CSV of edges, its first two columns are the ends");
+  table.add("nodes", options.nodes, "FILE", "CSV of nodes; without it the nodes are the ends of the edges");
+  table.add("id", options.id, "COL", "node CSV: column of node ids; without it row i (from 0) is node i");
+  table.add("target", options.target, "COL",
+            "node CSV: column to learn; empty cells are what you want to know");
+  table.add_choice("task", options.task, {"auto", "classification", "regression"},
+                   "what the target is; auto: classes when it is text or few whole numbers");
+  table.add("features", options.features, "COL,...", "node CSV: use only these columns as features");
+  table.add("drop", options.drop, "COL,...", "node CSV: leave these columns out");
+  table.add("split_column", options.split_column, "COL", "node CSV: column of train, val, test");
+  table.add("source", options.source, "COL", "edge CSV: column of the first end");
+  table.add("destination", options.destination, "COL", "edge CSV: column of the second end");
+  table.add("edge_cost", options.edge_cost, "COL", "edge CSV: column of transport costs, at least 0");
+  table.add("edge_weight", options.edge_weight, "COL", "edge CSV: column of adjacency weights");
+  return table;
+}
+
+Dataset load_dataset(const std::string& what, const LoadOptions& options) {
+  if (!options.edges.empty()) {
+    if (!what.empty())
+      fail_usage(fmt::format("--edges names your own graph, so {} cannot be loaded too", in_quotes(what)));
+    Dataset dataset = kCsvReader.read(FolderFiles("."), "", options);
+    check_consistent(dataset);
+    return dataset;
+  }
+  if (what.empty())
+    fail_usage("no data: give a name, a file, a folder or a generator, or your own CSV with --edges");
+  if (is_generator_spec(what)) return generate(what);
+  if (const DatasetCard* card = find_card(what)) return load_card(*card, options);
+  if (!fs::exists(what)) fail_unknown(what);
+  return read_path(what, options);
+}
+
+}  // namespace qw

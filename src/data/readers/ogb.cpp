@@ -1,0 +1,249 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "core/text.h"
+#include "data/formats/lines.h"
+#include "data/readers/parts.h"
+#include "data/readers/reader.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+// Published split schemes, in the order in which they are looked for.
+constexpr const char* kSchemes[] = {"random", "sales_ranking", "species", "time"};
+
+std::optional<std::string> find_csv(const FileSet& files, const std::string& stem) {
+  for (const char* ending : {".csv.gz", ".csv"}) {
+    if (files.has(stem + ending)) return stem + ending;
+  }
+  return std::nullopt;
+}
+
+// Of a file that must be there: when it is not, reading it says so.
+std::string csv_name(const FileSet& files, const std::string& stem) {
+  return find_csv(files, stem).value_or(stem + ".csv.gz");
+}
+
+// A CSV of numbers without header or quotes, held as text until each_field reads it.
+class NumberTable {
+ public:
+  NumberTable(const FileSet& files, const std::string& stem) {
+    const std::string name = csv_name(files, stem);
+    label_ = files.label(name);
+    text_ = files.read_text(name);
+    rows_ = count_lines(text_);
+    LineScanner lines(text_, label_);
+    if (!lines.next()) return;
+    std::string_view field;
+    for (SeparatedFields fields(lines.line(), ','); fields.next(field);) ++columns_;
+    if (columns_ > (static_cast<int64_t>(text_.size()) + 1) / rows_) {
+      lines.reject(fmt::format("{} columns and {} lines of them do not fit in {} bytes", columns_, rows_,
+                               text_.size()));
+    }
+  }
+
+  const std::string& label() const { return label_; }
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  size_t bytes() const { return text_.size(); }
+
+  void require_rows(int64_t expected, std::string_view what) const {
+    if (rows_ != expected)
+      fail(fmt::format("{}: expected {} lines, {}, found {}", label_, expected, what, rows_));
+  }
+  void require_columns(int64_t expected) const {
+    if (rows_ > 0 && columns_ != expected) {
+      fail_at_line(label_, 1, fmt::format("expected {} columns, found {}", expected, columns_));
+    }
+  }
+
+  // Calls visit(lines, row, column, field) for every field, rows in parallel; throws when a row is not as
+  // long as the first.
+  template <class Visit>
+  void each_field(const Visit& visit) const {
+    for_line_chunks(text_, label_, [&](LineScanner& lines) {
+      while (lines.next()) {
+        const int64_t row = lines.line_number() - 1;
+        int64_t column = 0;
+        SeparatedFields fields(lines.line(), ',');
+        for (std::string_view field; fields.next(field); ++column) {
+          if (column < columns_) visit(lines, row, column, field);
+        }
+        if (column != columns_) lines.reject(fmt::format("expected {} columns, found {}", columns_, column));
+      }
+    });
+  }
+
+ private:
+  std::string label_;
+  std::string text_;
+  int64_t rows_ = 0;
+  int64_t columns_ = 0;
+};
+
+int64_t read_count(const FileSet& files, const std::string& stem, std::string_view what) {
+  const NumberTable table(files, stem);
+  table.require_rows(1, "since a node-property data set is one graph");
+  table.require_columns(1);
+  int64_t count = 0;
+  table.each_field([&](const LineScanner& lines, int64_t, int64_t, std::string_view field) {
+    count = lines.integer_in(field, what, 0, std::numeric_limits<int64_t>::max());
+  });
+  return count;
+}
+
+bool is_missing(std::string_view field) { return field.empty() || field == "nan" || field == "NaN"; }
+
+Targets read_classes(const NumberTable& table) {
+  const int64_t nodes = table.rows();
+  std::vector<int32_t> classes(nodes);
+  table.each_field([&](const LineScanner& lines, int64_t row, int64_t, std::string_view field) {
+    if (is_missing(field)) {
+      classes[row] = -1;
+      return;
+    }
+    // Integers beside a missing label are often written as "3.0".
+    if (field.ends_with(".0")) field.remove_suffix(2);
+    classes[row] = static_cast<int32_t>(lines.integer_in(field, "label", 0, nodes - 1));
+  });
+  return class_targets(std::move(classes));
+}
+
+Targets read_label_bits(const NumberTable& table) {
+  Targets targets;
+  targets.task = Task::kMultiLabel;
+  targets.width = table.columns();
+  targets.values.resize(table.rows() * table.columns());
+  table.each_field([&](const LineScanner& lines, int64_t row, int64_t column, std::string_view field) {
+    double value = std::numeric_limits<double>::quiet_NaN();
+    if (!is_missing(field)) {
+      value = lines.real(field, "label");
+      if (value != 0.0 && value != 1.0) {
+        lines.reject(
+            fmt::format("label {} is none of 0, 1 and nan, as each of several labels is", in_quotes(field)));
+      }
+    }
+    targets.values[row * targets.width + column] = value;
+  });
+  return targets;
+}
+
+Targets read_labels(const FileSet& files, const std::string& folder, int64_t nodes) {
+  const NumberTable table(files, folder + "node-label");
+  table.require_rows(nodes, "one per node");
+  check_node_count(nodes, table.bytes(), table.label());
+  return table.columns() > 1 ? read_label_bits(table) : read_classes(table);
+}
+
+Features read_features(const FileSet& files, const std::string& folder, int64_t nodes) {
+  if (!find_csv(files, folder + "node-feat")) return {};
+  const NumberTable table(files, folder + "node-feat");
+  table.require_rows(nodes, "one per node");
+  const int64_t columns = table.columns();
+  std::vector<float> values(nodes * columns);
+  table.each_field([&](const LineScanner& lines, int64_t row, int64_t column, std::string_view field) {
+    values[row * columns + column] = lines.real_float(field, "feature");
+  });
+  return features_from_dense(nodes, columns, std::move(values));
+}
+
+EdgeList read_edges(const FileSet& files, const std::string& folder, int64_t nodes) {
+  const NumberTable table(files, folder + "edge");
+  table.require_rows(read_count(files, folder + "num-edge-list", "number of edges"), "one per edge");
+  table.require_columns(2);
+  EdgeList edges;
+  edges.num_nodes = nodes;
+  edges.heads.resize(table.rows());
+  edges.tails.resize(table.rows());
+  table.each_field([&](const LineScanner& lines, int64_t row, int64_t column, std::string_view field) {
+    std::vector<NodeId>& ends = column == 0 ? edges.heads : edges.tails;
+    ends[row] = static_cast<NodeId>(lines.integer_in(field, "node id", 0, nodes - 1));
+  });
+  return edges;
+}
+
+// Marks the nodes of one part of a split in `taken`, so that no node stands twice.
+std::vector<NodeId> read_part(const FileSet& files, const std::string& stem, const Targets& targets,
+                              std::vector<bool>& taken) {
+  const NumberTable table(files, stem);
+  table.require_columns(1);
+  const auto nodes = static_cast<int64_t>(taken.size());
+  std::vector<NodeId> part(table.rows());
+  table.each_field([&](const LineScanner& lines, int64_t row, int64_t, std::string_view field) {
+    part[row] = static_cast<NodeId>(lines.integer_in(field, "node id", 0, nodes - 1));
+    if (!targets.known(part[row])) lines.reject(fmt::format("node {} has no label", part[row]));
+  });
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    if (taken[part[row]]) {
+      fail_at_line(table.label(), row + 1, fmt::format("node {} is in the split already", part[row]));
+    }
+    taken[part[row]] = true;
+  }
+  std::sort(part.begin(), part.end());
+  return part;
+}
+
+// The folder of the first scheme there is: in split/ or, when the user named the folder raw/, beside it.
+std::optional<std::string> find_scheme(const FileSet& files, bool inside_raw) {
+  for (const char* scheme : kSchemes) {
+    for (const char* folder : {"split/", "../split/"}) {
+      const std::string stem = std::string(folder) + scheme;
+      if (find_csv(files, stem + "/train")) return stem;
+      if (!inside_raw) break;
+    }
+  }
+  return std::nullopt;
+}
+
+void read_split(const FileSet& files, bool inside_raw, Dataset& dataset) {
+  const auto folder = find_scheme(files, inside_raw);
+  if (!folder) return;
+  std::vector<bool> taken(dataset.graph.num_nodes(), false);
+  Split split;
+  split.train = read_part(files, *folder + "/train", dataset.targets, taken);
+  split.val = read_part(files, *folder + "/valid", dataset.targets, taken);
+  split.test = read_part(files, *folder + "/test", dataset.targets, taken);
+  dataset.splits.push_back(std::move(split));
+  dataset.notes.push_back("the split is the published one by " + folder->substr(folder->rfind('/') + 1));
+}
+
+bool recognises_ogb(const FileSet& files, const std::string& entry) {
+  if (!entry.empty())
+    return (entry == "edge.csv" || entry == "edge.csv.gz") && find_csv(files, "num-node-list");
+  return find_csv(files, "raw/edge") || (find_csv(files, "edge") && find_csv(files, "num-node-list"));
+}
+
+// "ogbn_arxiv" for ".../ogbn_arxiv/raw/edge.csv.gz".
+std::string name_of(const std::filesystem::path& edge_file) {
+  std::filesystem::path folder = edge_file.parent_path();
+  if (folder.filename() == "raw") folder = folder.parent_path();
+  return folder.has_filename() ? folder.filename().string() : kOgbReader.name;
+}
+
+Dataset read_ogb(const FileSet& files, const std::string& /*entry*/, const LoadOptions& options) {
+  const bool inside_raw = !find_csv(files, "raw/edge");
+  const std::string folder = inside_raw ? "" : "raw/";
+  const int64_t nodes = read_count(files, folder + "num-node-list", "number of nodes");
+  const std::string edge_label = files.label(csv_name(files, folder + "edge"));
+  Dataset dataset;
+  dataset.format = kOgbReader.name;
+  dataset.name = name_of(edge_label);
+  dataset.targets = read_labels(files, folder, nodes);
+  dataset.features = read_features(files, folder, nodes);
+  dataset.graph = build_graph(read_edges(files, folder, nodes), options.directed, edge_label, dataset.notes);
+  read_split(files, inside_raw, dataset);
+  return dataset;
+}
+
+}  // namespace
+
+const Reader kOgbReader = {
+    "ogb", "an OGB node-property folder with raw/edge.csv.gz, raw/node-label.csv.gz and so on",
+    recognises_ogb, read_ogb};
+
+}  // namespace qw

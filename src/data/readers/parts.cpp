@@ -1,0 +1,145 @@
+#include "data/readers/parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/text.h"
+#include "data/readers/reader.h"
+
+namespace qw {
+namespace {
+
+std::vector<int32_t> to_classes(const std::vector<double>& labels) {
+  std::vector<int32_t> classes;
+  classes.reserve(labels.size());
+  for (const double label : labels) classes.push_back(std::isnan(label) ? -1 : static_cast<int32_t>(label));
+  return classes;
+}
+
+}  // namespace
+
+std::optional<std::string> find_npz(const FileSet& files, const std::string& entry) {
+  if (!entry.empty()) return entry.ends_with(".npz") ? std::optional(entry) : std::nullopt;
+  std::optional<std::string> found;
+  for (const std::string& name : files.names()) {
+    if (!name.ends_with(".npz")) continue;
+    if (found) return std::nullopt;
+    found = name;
+  }
+  return found;
+}
+
+bool is_npz_with(const FileSet& files, const std::string& entry, std::initializer_list<const char*> arrays) {
+  const std::optional<std::string> name = find_npz(files, entry);
+  if (!name) return false;
+  std::string bytes = files.read(*name);
+  const bool starts_as_zip = bytes.starts_with("PK");
+  try {
+    const NpzArchive archive(std::move(bytes), files.label(*name));
+    return std::count_if(arrays.begin(), arrays.end(),
+                         [&](const char* array) { return archive.has(array); }) >= 2;
+  } catch (const Error&) {
+    return starts_as_zip;
+  }
+}
+
+NpzArchive open_npz(const FileSet& files, const std::string& entry) {
+  const std::optional<std::string> name = find_npz(files, entry);
+  if (!name) fail("expected one .npz file, found none or several");
+  return {files.read(*name), files.label(*name)};
+}
+
+SparsePattern sparse_pattern(const NpyArray& offsets, const NpyArray& indices, int64_t rows,
+                             int64_t columns) {
+  SparsePattern pattern{offsets.as_int64(), indices.as_int32()};
+  const std::vector<int64_t>& at = pattern.offsets;
+  const auto entries = static_cast<int64_t>(pattern.columns.size());
+  if (at.empty() || static_cast<int64_t>(at.size()) - 1 != rows) {
+    fail(fmt::format("{}: {} row offsets; {} rows have one more than there are rows", offsets.label,
+                     at.size(), rows));
+  }
+  if (at.front() != 0 || at.back() != entries || !std::is_sorted(at.begin(), at.end())) {
+    fail(fmt::format(
+        "{}: row offsets run from {} to {}; expected ascending from 0 to {}, the number of entries",
+        offsets.label, at.front(), at.back(), entries));
+  }
+  for (size_t k = 0; k < pattern.columns.size(); ++k) {
+    if (pattern.columns[k] < 0 || pattern.columns[k] >= columns) {
+      fail(fmt::format("{}: entry {} is in column {}; expected 0 to {}", indices.label, k, pattern.columns[k],
+                       columns - 1));
+    }
+  }
+  return pattern;
+}
+
+std::vector<float> finite_floats(const NpyArray& array) {
+  std::vector<float> values = array.as_float();
+  const auto bad =
+      std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (bad != values.end()) {
+    fail(fmt::format("{}: item {} is {}; expected a finite number", array.label, bad - values.begin(), *bad));
+  }
+  return values;
+}
+
+Features dense_features(NpyArray array) {
+  constexpr int64_t kMaxColumns = std::numeric_limits<int32_t>::max();
+  if (array.shape.size() != 2 || array.shape[1] > kMaxColumns) {
+    fail(fmt::format("{}: expected one row of features per node, found an array of shape [{}]", array.label,
+                     fmt::join(array.shape, ", ")));
+  }
+  check_node_count(array.shape[0], array.data.size(), array.label);
+  std::vector<float> values = finite_floats(array);
+  array.storage.reset();
+  return features_from_dense(array.shape[0], array.shape[1], std::move(values));
+}
+
+Targets targets_from_labels(const NpyArray& labels, std::vector<std::string> names) {
+  if (labels.shape.size() != 1) {
+    fail(fmt::format("{}: expected one label per node, found an array of shape [{}]", labels.label,
+                     fmt::join(labels.shape, ", ")));
+  }
+  std::vector<int32_t> classes;
+  if (labels.is_floating()) {
+    std::vector<double> values = labels.as_double();
+    const auto nodes = static_cast<double>(values.size());
+    const auto may_be_class = [&](double value) {
+      return std::isnan(value) || (value == std::trunc(value) && value >= -1 && value < nodes);
+    };
+    const auto infinite =
+        std::find_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
+    if (infinite != values.end()) {
+      fail(fmt::format("{}: the label of node {} is infinite", labels.label, infinite - values.begin()));
+    }
+    if (!std::all_of(values.begin(), values.end(), may_be_class)) return value_targets(std::move(values));
+    classes = to_classes(values);
+  } else {
+    classes = labels.as_int32();
+  }
+  const size_t given_names = names.size();
+  Targets targets =
+      with_label(labels.label, [&] { return class_targets(std::move(classes), std::move(names)); });
+  if (given_names > 0 && targets.names.empty()) {
+    fail(fmt::format("{}: {} names of classes for {} classes", labels.label, given_names, targets.width));
+  }
+  return targets;
+}
+
+Graph build_graph(EdgeList edges, bool directed, const std::string& label, std::vector<std::string>& notes) {
+  BuildReport report;
+  Graph graph = with_label(label, [&] {
+    GraphOptions options;
+    options.directed = directed;
+    return Graph::build(std::move(edges), options, &report);
+  });
+  if (report.self_loops > 0) notes.push_back(fmt::format("{} self-loops were dropped", report.self_loops));
+  if (directed && report.duplicates > 0) {
+    notes.push_back(fmt::format("{} repeated edges were dropped", report.duplicates));
+  }
+  return graph;
+}
+
+}  // namespace qw

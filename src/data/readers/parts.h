@@ -1,0 +1,64 @@
+// What the readers have in common: from arrays to the parts of a Dataset.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/file_set.h"
+#include "data/formats/npy.h"
+#include "qw/core/error.h"
+#include "qw/graph/dataset.h"
+
+namespace qw {
+
+// What make() returns; a qw::Error that it throws gets "LABEL: " in front, one of ours (InternalError) does
+// not.
+template <class Make>
+auto with_label(const std::string& label, Make make) {
+  try {
+    return make();
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    fail(label + ": " + error.what());
+  }
+}
+
+// The .npz file that `entry` means: itself, or the only one in the folder when `entry` is "".
+std::optional<std::string> find_npz(const FileSet& files, const std::string& entry);
+
+// Whether there is such a file and it has at least two of these arrays, or is a damaged archive: then reading
+// it tells what is wrong.
+bool is_npz_with(const FileSet& files, const std::string& entry, std::initializer_list<const char*> arrays);
+
+// Throws qw::Error when there is none.
+NpzArchive open_npz(const FileSet& files, const std::string& entry);
+
+// Where the entries of a sparse matrix are: those of row r at offsets[r] .. offsets[r+1], each a column.
+struct SparsePattern {
+  std::vector<int64_t> offsets;
+  std::vector<int32_t> columns;
+};
+
+// Throws qw::Error unless the arrays are such a pattern of `rows` rows and columns below `columns`.
+SparsePattern sparse_pattern(const NpyArray& offsets, const NpyArray& indices, int64_t rows, int64_t columns);
+
+// All items; throws qw::Error on NaN and infinity.
+std::vector<float> finite_floats(const NpyArray& array);
+
+// From a matrix [rows, columns] of finite numbers.
+Features dense_features(NpyArray array);
+
+// Whole numbers are classes (-1, or NaN, where missing); floating point that is not whole, or no number of a
+// class, is a value to regress. `names` of the classes may be empty.
+Targets targets_from_labels(const NpyArray& labels, std::vector<std::string> names);
+
+// Without self-loops and repeated edges. A note says how many self-loops were dropped, and how many
+// repetitions when directed: in an undirected graph the two directions of an edge are no repetition worth
+// telling.
+Graph build_graph(EdgeList edges, bool directed, const std::string& label, std::vector<std::string>& notes);
+
+}  // namespace qw

@@ -1,0 +1,68 @@
+// STEM.mtx with the graph, STEM_features.mtx and STEM_labels.txt beside it.
+#include <fmt/format.h>
+
+#include "core/file.h"
+#include "data/writers/writers.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+std::string graph_text(const Graph& graph) {
+  const bool weighted = !graph.weights().empty();
+  std::string text = fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n",
+                                 weighted ? "real" : "pattern", graph.directed() ? "general" : "symmetric",
+                                 graph.num_nodes(), graph.num_nodes(), graph.num_edges());
+  const auto out = std::back_inserter(text);
+  for (int64_t e = 0; e < graph.num_edges(); ++e) {
+    // A symmetric matrix stores its lower triangle: row >= column.
+    const NodeId row = graph.directed() ? graph.heads()[e] : graph.tails()[e];
+    const NodeId column = graph.directed() ? graph.tails()[e] : graph.heads()[e];
+    fmt::format_to(out, "{} {}", row + 1, column + 1);
+    if (weighted) fmt::format_to(out, " {}", graph.weights()[e]);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string features_text(const Features& features) {
+  std::string text = fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n", features.rows,
+                                 features.columns, features.nonzeros());
+  const auto out = std::back_inserter(text);
+  for (int64_t row = 0; row < features.rows; ++row) {
+    const int64_t begin = features.sparse ? features.offsets[row] : row * features.columns;
+    const int64_t end = features.sparse ? features.offsets[row + 1] : begin + features.columns;
+    for (int64_t at = begin; at < end; ++at) {
+      const float value = features.sparse ? features.values[at] : features.dense[at];
+      const int64_t column = features.sparse ? features.indices[at] : at - begin;
+      if (value != 0.0f) fmt::format_to(out, "{} {} {}\n", row + 1, column + 1, value);
+    }
+  }
+  return text;
+}
+
+void write(const Dataset& dataset, const std::filesystem::path& path) {
+  const Task task = dataset.targets.task;
+  if (task != Task::kNone && task != Task::kClassification) {
+    fail(fmt::format("{}: matrix-market holds classes only, and the target is {}; use csv", dataset.name,
+                     task_name(task)));
+  }
+  if (!dataset.graph.costs().empty())
+    fail(fmt::format("{}: matrix-market cannot hold edge costs; use csv", dataset.name));
+  const std::filesystem::path stem = path.parent_path() / path.stem();
+  if (dataset.features.columns > 0) {
+    write_file_atomically(stem.string() + "_features.mtx", features_text(dataset.features));
+  }
+  if (task == Task::kClassification) {
+    write_file_atomically(stem.string() + "_labels.txt",
+                          fmt::format("{}\n", fmt::join(dataset.targets.classes, "\n")));
+  }
+  write_file_atomically(path, graph_text(dataset.graph));
+}
+
+}  // namespace
+
+const Writer kMatrixMarketWriter = {"matrix-market",
+                                    "FILE.mtx with FILE_features.mtx and FILE_labels.txt beside it", write};
+
+}  // namespace qw

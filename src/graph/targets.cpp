@@ -1,0 +1,72 @@
+#include "qw/graph/targets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "qw/core/error.h"
+
+namespace qw {
+
+std::string task_name(Task task) {
+  switch (task) {
+    case Task::kNone:
+      return "none";
+    case Task::kClassification:
+      return "classification";
+    case Task::kMultiLabel:
+      return "multi-label";
+    case Task::kRegression:
+      return "regression";
+  }
+  return "none";
+}
+
+bool Targets::known(int64_t node) const {
+  if (task == Task::kNone) return false;
+  if (task == Task::kClassification) return classes[node] >= 0;
+  const double* row = values.data() + node * width;
+  return std::any_of(row, row + width, [](double value) { return !std::isnan(value); });
+}
+
+int64_t Targets::size() const {
+  if (task == Task::kClassification) return static_cast<int64_t>(classes.size());
+  return width == 0 ? 0 : static_cast<int64_t>(values.size()) / width;
+}
+
+int64_t Targets::labelled() const {
+  int64_t count = 0;
+  for (int64_t node = 0; node < size(); ++node) count += known(node);
+  return count;
+}
+
+Targets class_targets(std::vector<int32_t> classes, std::vector<std::string> names) {
+  Targets targets;
+  targets.task = Task::kClassification;
+  int32_t largest = -1;
+  for (size_t node = 0; node < classes.size(); ++node) {
+    if (classes[node] < -1)
+      fail(fmt::format("node {} has class {}; classes count from 0", node, classes[node]));
+    largest = std::max(largest, classes[node]);
+  }
+  if (largest >= static_cast<int64_t>(classes.size())) {
+    fail(fmt::format("the largest class is {}, but there are only {} nodes", largest, classes.size()));
+  }
+  targets.width = std::max<int64_t>(largest + int64_t{1}, static_cast<int64_t>(names.size()));
+  targets.classes = std::move(classes);
+  if (static_cast<int64_t>(names.size()) == targets.width) targets.names = std::move(names);
+  return targets;
+}
+
+Targets value_targets(std::vector<double> values, std::vector<std::string> names) {
+  Targets targets;
+  targets.task = Task::kRegression;
+  targets.width = std::max<int64_t>(1, static_cast<int64_t>(names.size()));
+  QW_ASSERT(static_cast<int64_t>(values.size()) % targets.width == 0);
+  targets.values = std::move(values);
+  targets.names = std::move(names);
+  return targets;
+}
+
+}  // namespace qw

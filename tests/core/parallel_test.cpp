@@ -1,0 +1,41 @@
+#include "qw/core/parallel.h"
+
+#include <atomic>
+#include <numeric>
+
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+TEST(Parallel, CoversEveryIndexOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    const test::ScopedThreads scope(threads);
+    for (const int64_t size : {0, 1, 7, 1000}) {
+      std::vector<int> seen(size, 0);
+      parallel_for(size, 3, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) ++seen[i];
+      });
+      EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0), size);
+      EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+    }
+  }
+}
+
+TEST(Parallel, RethrowsFromAnyThread) {
+  const test::ScopedThreads scope(4);
+  EXPECT_EQ(test::error_of([] {
+              parallel_tasks(16, [](int task) {
+                if (task == 11) fail("task 11");
+              });
+            }),
+            "task 11");
+}
+
+TEST(Parallel, ThreadCountIsAtLeastOne) {
+  const test::ScopedThreads scope(-3);
+  EXPECT_EQ(thread_count(), 1);
+}
+
+}  // namespace
+}  // namespace qw

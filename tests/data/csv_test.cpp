@@ -1,0 +1,290 @@
+#include "data/formats/csv.h"
+
+#include <optional>
+
+#include "data/formats/gzip.h"
+#include "data/readers/reader.h"
+#include "qw/data/load.h"
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+using test::error_of;
+using Rows = std::vector<std::vector<std::string>>;
+
+Rows rows_of(std::string_view text) {
+  CsvScanner scanner(text, "x.csv");
+  Rows rows;
+  std::vector<std::string_view> fields;
+  while (scanner.next(fields)) rows.emplace_back(fields.begin(), fields.end());
+  return rows;
+}
+
+TEST(CsvScanner, Fields) {
+  EXPECT_EQ(rows_of("a,b\n1,2\n"), (Rows{{"a", "b"}, {"1", "2"}}));
+  EXPECT_EQ(rows_of("a,b\r\n1,2\r\n"), (Rows{{"a", "b"}, {"1", "2"}}));
+  EXPECT_EQ(rows_of("a,b\n1,"), (Rows{{"a", "b"}, {"1", ""}}));
+  EXPECT_EQ(rows_of("\xEF\xBB\xBF" "a\n"), (Rows{{"a"}}));
+  EXPECT_EQ(rows_of("\n\r\na\n\n\nb"), (Rows{{"a"}, {"b"}}));
+  EXPECT_EQ(rows_of(""), Rows{});
+}
+
+TEST(CsvScanner, Quotes) {
+  EXPECT_EQ(rows_of("\"a,b\",\"say \"\"hi\"\"\"\n\"two\nlines\",x\n"),
+            (Rows{{"a,b", "say \"hi\""}, {"two\nlines", "x"}}));
+  EXPECT_EQ(rows_of("\"\",\"\"\"\""), (Rows{{"", "\""}}));
+}
+
+TEST(CsvScanner, Separators) {
+  EXPECT_EQ(rows_of("a;b;c\n1,5;2;3\n"), (Rows{{"a", "b", "c"}, {"1,5", "2", "3"}}));
+  EXPECT_EQ(rows_of("a\tb\n1\t2\n"), (Rows{{"a", "b"}, {"1", "2"}}));
+}
+
+TEST(CsvScanner, LinesCountInsideQuotes) {
+  CsvScanner scanner("\"a\n\n\"\nb\n", "x.csv");
+  std::vector<std::string_view> fields;
+  scanner.next(fields);
+  EXPECT_EQ(scanner.line(), 1);
+  scanner.next(fields);
+  EXPECT_EQ(scanner.line(), 4);
+}
+
+TEST(CsvScanner, Errors) {
+  EXPECT_EQ(error_of([] { rows_of("a\n\"b\nc"); }), "x.csv:2: a quote is opened and never closed");
+  EXPECT_EQ(error_of([] { rows_of("\"a\"b"); }),
+            "x.csv:1: 'b' follows a closing quote; a quote inside a field is written twice");
+  EXPECT_EQ(error_of([] { rows_of("\"a\"\rb"); }), "x.csv:1: a carriage return stands inside a line");
+}
+
+TEST(CsvField, RoundTrip) {
+  for (const std::string field : {"plain", "a,b", "say \"hi\"", "two\nlines", " blank", "", "tab\t", "semi;colon"}) {
+    EXPECT_EQ(rows_of("x," + csv_field(field) + ",y").at(0).at(1), field);
+  }
+}
+
+struct Files {
+  std::string edges;
+  std::optional<std::string> nodes;
+};
+
+Dataset read(const Files& files, LoadOptions options = {}) {
+  std::map<std::string, std::string> stored = {{"e.csv", files.edges}};
+  options.edges = "e.csv";
+  if (files.nodes) {
+    stored["n.csv"] = *files.nodes;
+    options.nodes = "n.csv";
+  }
+  Dataset dataset = kCsvReader.read(MemoryFiles(stored), "", options);
+  check_consistent(dataset);
+  return dataset;
+}
+
+std::vector<std::pair<std::string, std::string>> named_edges(const Dataset& dataset) {
+  std::vector<std::pair<std::string, std::string>> edges;
+  for (int64_t e = 0; e < dataset.graph.num_edges(); ++e) {
+    edges.emplace_back(dataset.node_id(dataset.graph.heads()[e]), dataset.node_id(dataset.graph.tails()[e]));
+  }
+  return edges;
+}
+
+TEST(CsvEdges, HeaderIsFoundOut) {
+  EXPECT_EQ(read({"0,1\n1,2\n", {}}).graph.num_edges(), 2);
+  EXPECT_EQ(read({"a,b\n0,1\n1,2\n", {}}).graph.num_edges(), 2);
+  EXPECT_EQ(read({"", {}}).graph.num_nodes(), 0);
+}
+
+TEST(CsvEdges, NumericIdsAreKeptInOrder) {
+  const Dataset dense = read({"from,to\n2,0\n1,2\n", {}});
+  EXPECT_TRUE(dense.node_ids.empty()) << "ids 0, 1, 2 need no names";
+  const Dataset spread = read({"from,to\n700,5\n5,30\n", {}});
+  EXPECT_EQ(spread.node_ids, (std::vector<std::string>{"5", "30", "700"}));
+  EXPECT_EQ(named_edges(spread), (std::vector<std::pair<std::string, std::string>>{{"5", "30"}, {"5", "700"}}));
+  const Dataset huge = read({"from,to\n2000000000,5\n5,30\n", {}});
+  EXPECT_EQ(huge.node_ids, (std::vector<std::string>{"5", "30", "2000000000"}));
+}
+
+TEST(CsvEdges, TextIdsAreNumberedAsTheyAppear) {
+  const Dataset dataset = read({"from,to\nbob,alice\n007,bob\n\"x, y\",7\n", {}});
+  EXPECT_EQ(dataset.node_ids, (std::vector<std::string>{"bob", "alice", "007", "x, y", "7"}));
+  EXPECT_EQ(dataset.graph.num_edges(), 3);
+}
+
+TEST(CsvEdges, ColumnsByName) {
+  LoadOptions options;
+  options.source = "u";
+  options.destination = "v";
+  options.edge_cost = "km";
+  options.edge_weight = "w";
+  options.directed = true;
+  const Dataset dataset = read({"km,v,w,u\n2.5,1,0.5,0\n4,0,1,1\n", {}}, options);
+  EXPECT_TRUE(dataset.graph.directed());
+  EXPECT_EQ(dataset.graph.heads()[0], 0);
+  EXPECT_EQ(dataset.graph.costs()[0], 2.5);
+  EXPECT_EQ(dataset.graph.weights()[1], 1.0);
+}
+
+TEST(CsvEdges, NotesWhatWasDropped) {
+  EXPECT_EQ(read({"0,1\n1,0\n1,1\n", {}}).notes, (std::vector<std::string>{"1 self-loops were dropped"}))
+      << "both directions of an undirected edge are no repetition";
+  LoadOptions directed;
+  directed.directed = true;
+  EXPECT_EQ(read({"0,1\n1,0\n0,1\n", {}}, directed).notes, (std::vector<std::string>{"1 repeated edges were dropped"}));
+}
+
+TEST(CsvEdges, ManyPiecesGiveTheSameGraphAndTheRightLine) {
+  std::string text = "a,b\n";
+  for (int e = 0; e < 60000; ++e) text += std::to_string(e % 977) + "," + std::to_string((e * 31) % 977) + (e % 3 ? "\n" : "\r\n");
+  int64_t edges = 0;
+  for (const int threads : {1, 2, 4}) {
+    const test::ScopedThreads scope(threads);
+    const Dataset dataset = read({text, {}});
+    if (edges == 0) edges = dataset.graph.num_edges();
+    EXPECT_EQ(dataset.graph.num_edges(), edges);
+    EXPECT_EQ(dataset.graph.num_nodes(), 977);
+    EXPECT_EQ(error_of([&] { read({text + "5\n", {}}); }), "e.csv:60002: 1 fields, expected 2 as in the first line");
+    EXPECT_EQ(error_of([&] { read({"0,1\n1,2,3\n" + text + "5\n", {}}); }),
+              "e.csv:2: 3 fields, expected 2 as in the first line");
+  }
+}
+
+TEST(CsvEdges, Errors) {
+  EXPECT_EQ(error_of([] { read({"a\n1\n", {}}); }), "e.csv:1: an edge needs two ends, but there is one column: 'a'");
+  EXPECT_EQ(error_of([] { read({"a,b\n0,1\n0\n", {}}); }), "e.csv:3: 1 fields, expected 2 as in the first line");
+  EXPECT_EQ(error_of([] { read({"a,b\nx,\n", {}}); }), "e.csv:2: a node id is empty");
+  EXPECT_EQ(error_of([] { read({"a,b\n0,12x\n", "f\n1\n2\n"}); }), "e.csv:2: node id '12x' is not an integer");
+  EXPECT_EQ(error_of([] { read({"a,b\n0,2\n", "f\n1\n2\n"}); }),
+            "e.csv:2: node id '2' is outside 0 to 1, the rows of n.csv; if it has a column of ids, name it with --id");
+  LoadOptions by_id;
+  by_id.id = "k";
+  EXPECT_EQ(error_of([&] { read({"a,b\nx,z\n", "k\nx\ny\n"}, by_id); }), "e.csv:2: node id 'z' is not in n.csv");
+  LoadOptions cost;
+  cost.edge_cost = "c";
+  EXPECT_EQ(error_of([&] { read({"a,b,c\n0,1,-1\n", {}}, cost); }), "e.csv:2: edge cost '-1' is not a number of at least 0");
+  EXPECT_EQ(error_of([&] { read({"a,b,k\n0,1,1\n", {}}, cost); }),
+            "e.csv: --edge-cost: column 'c' is unknown; did you mean 'a'? known: a, b, k");
+  LoadOptions weight;
+  weight.edge_weight = "c";
+  EXPECT_EQ(error_of([&] { read({"a,b,c\n0,1,inf\n", {}}, weight); }), "e.csv:2: edge weight 'inf' is not a number");
+  LoadOptions target;
+  target.target = "y";
+  EXPECT_EQ(error_of([&] { read({"0,1\n", {}}, target); }),
+            "--target names a column of the node table: give that file with --nodes");
+}
+
+constexpr const char* kPeople =
+    "name,age,city,group,part\n"
+    "ann,30,Rome,red,train\n"
+    "bob,,Oslo,blue,val\n"
+    "\"cy, jr\",50,Rome,,test\n"
+    "dee,NA,,red,\n";
+
+LoadOptions people_options() {
+  LoadOptions options;
+  options.id = "name";
+  options.target = "group";
+  options.split_column = "part";
+  return options;
+}
+
+TEST(CsvNodes, NumbersCategoriesGapsAndSplit) {
+  const Dataset dataset = read({"a,b\nann,bob\n\"cy, jr\",dee\n", kPeople}, people_options());
+  EXPECT_EQ(dataset.node_ids, (std::vector<std::string>{"ann", "bob", "cy, jr", "dee"}));
+  EXPECT_EQ(dataset.features.names, (std::vector<std::string>{"age", "city=Oslo", "city=Rome"}));
+  EXPECT_EQ(dataset.features.dense, (std::vector<float>{30, 0, 1, 40, 1, 0, 50, 0, 1, 40, 0, 0}));
+  EXPECT_EQ(dataset.targets.names, (std::vector<std::string>{"blue", "red"}));
+  EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{1, 0, -1, 1}));
+  EXPECT_EQ(dataset.notes, (std::vector<std::string>{"column 'age': 2 empty cells were filled with the mean, 40",
+                                                     "1 nodes of the split have no label and are left out of it"}));
+  ASSERT_EQ(dataset.splits.size(), 1u);
+  EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{0}));
+  EXPECT_EQ(dataset.splits[0].val, (std::vector<NodeId>{1}));
+  EXPECT_TRUE(dataset.splits[0].test.empty());
+}
+
+TEST(CsvNodes, TargetKinds) {
+  const auto targets = [](const std::string& column, const std::string& task = "auto") {
+    LoadOptions options;
+    options.target = "y";
+    options.task = task;
+    return read({"", "y\n" + column}, options).targets;
+  };
+  EXPECT_EQ(targets("1\n0\n\n2\n1\n0\n2\n").task, Task::kClassification);
+  EXPECT_EQ(targets("1\n0\n\n2\n1\n0\n2\n").classes.size(), 6u) << "a blank line is no row";
+  EXPECT_EQ(targets("10\n9\n10\n9\n").names, (std::vector<std::string>{"9", "10"}));
+  EXPECT_EQ(targets("1.5\n0\n2\n").task, Task::kRegression);
+  EXPECT_EQ(targets("1.0\n0.0\n1.0\n0.0\n").task, Task::kRegression) << "written with a point";
+  EXPECT_EQ(targets("1\n2\n3\n4\n5\n6\n").task, Task::kRegression) << "more values than half the rows";
+  EXPECT_EQ(targets("1\n2\n3\n", "classification").task, Task::kClassification);
+  EXPECT_EQ(targets("1\n0\n1\n0\n", "regression").values, (std::vector<double>{1, 0, 1, 0}));
+  EXPECT_EQ(targets("x\nNA\nx\n").names, (std::vector<std::string>{"NA", "x"})) << "NA is a text among texts";
+  EXPECT_TRUE(std::isnan(targets("1.5\nNaN\n2.5\n").values[1]));
+}
+
+TEST(CsvNodes, ChosenColumns) {
+  LoadOptions only;
+  only.features = {"c", "a"};
+  EXPECT_EQ(read({"", "a,b,c\n1,2,3\n"}, only).features.names, (std::vector<std::string>{"a", "c"}));
+  LoadOptions without;
+  without.drop = {"b"};
+  EXPECT_EQ(read({"", "a,b,c\n1,2,3\n"}, without).features.names, (std::vector<std::string>{"a", "c"}));
+}
+
+TEST(CsvNodes, Errors) {
+  const auto error = [](const std::string& nodes, const LoadOptions& options = {}) {
+    return error_of([&] { read({"", nodes}, options); });
+  };
+  EXPECT_EQ(error(""), "n.csv: is empty; expected a header line with column names");
+  EXPECT_EQ(error("a,b\n"), "n.csv: has a header but no rows");
+  EXPECT_EQ(error("a,a\n1,2\n"), "n.csv:1: two columns are named 'a'");
+  EXPECT_EQ(error("a,b\n1\n"), "n.csv:2: 1 fields, expected 2 as in the header");
+  EXPECT_EQ(error("a\n1e300\n"), "n.csv:2: '1e300' is too large for a feature");
+  LoadOptions id;
+  id.id = "a";
+  EXPECT_EQ(error("a,b\nx,1\ny,1\nx,1\n", id), "n.csv:4: node id 'x' stands already in line 2");
+  EXPECT_EQ(error("a,b\n,1\n", id), "n.csv:2: the node id is empty");
+  LoadOptions target;
+  target.target = "MedianIncom";
+  EXPECT_EQ(error("MedianIncome,b\n1,1\n", target),
+            "n.csv: --target: column 'MedianIncom' is unknown; did you mean 'MedianIncome'? known: MedianIncome, b");
+  target.target = "a";
+  EXPECT_EQ(error("a,b\n,1\n,2\n", target), "n.csv: column 'a', the target, has no values");
+  target.task = "regression";
+  EXPECT_EQ(error("a,b\n1,1\nx,2\n", target), "n.csv:3: a 'x' is not a number");
+  LoadOptions part;
+  part.split_column = "s";
+  EXPECT_EQ(error("s,b\ntrain,1\ndev,2\n", part), "n.csv:3: split 'dev' is none of train, val, test or empty");
+  std::string names = "who\n", wide = "y\n";
+  for (int i = 0; i < 30; ++i) names += "person" + std::to_string(i) + "\n";
+  EXPECT_EQ(error(names), "n.csv: column 'who' is text with 30 different values in 30 rows, which makes no features; "
+                          "leave it out with --drop who");
+  for (int i = 0; i < 1100; ++i) wide += "c" + std::to_string(i) + "\n";
+  LoadOptions many;
+  many.target = "y";
+  EXPECT_EQ(error(wide, many), "n.csv: column 'y', the target, has over 1000 classes; is it a number to predict "
+                               "(--task regression)?");
+}
+
+TEST(CsvFolder, KnownColumnsAndGzip) {
+  const MemoryFiles files({{"edges.csv.gz", gzip("source,destination,cost\na,b,2\n")},
+                           {"nodes.csv", "id,label,f\na,x,1\nb,,2\n"}});
+  ASSERT_TRUE(kCsvReader.recognises(files, ""));
+  const Dataset dataset = kCsvReader.read(files, "", {});
+  EXPECT_EQ(dataset.node_ids, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(dataset.graph.costs()[0], 2.0);
+  EXPECT_EQ(dataset.targets.labelled(), 1);
+  EXPECT_EQ(dataset.features.names, (std::vector<std::string>{"f"}));
+}
+
+TEST(Gzip, Errors) {
+  const std::string packed = gzip("hello hello hello");
+  EXPECT_EQ(gunzip(packed, "x.gz"), "hello hello hello");
+  EXPECT_EQ(gunzip(packed + packed, "x.gz"), "hello hello hellohello hello hello");
+  EXPECT_EQ(error_of([&] { gunzip(packed.substr(0, 12), "x.gz"); }), "x.gz: byte 12: the compressed data ends early");
+  EXPECT_EQ(error_of([&] { gunzip("plain text", "x.gz"); }), "x.gz: byte 2: the compressed data is damaged");
+  EXPECT_EQ(error_of([&] { inflate_raw("x", 1000000, "x.gz"); }),
+            "x.gz: claims 1000000 bytes in 1 compressed ones, more than DEFLATE can hold");
+}
+
+}  // namespace
+}  // namespace qw

@@ -1,0 +1,305 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/formats/gzip.h"
+#include "data/readers/reader.h"
+#include "qw/core/error.h"
+#include "qw/core/parallel.h"
+
+namespace qw {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+using Edges = std::vector<std::pair<NodeId, NodeId>>;
+
+// Four nodes, four arcs (one twice, one back), two features, three classes.
+Files small() {
+  return {{"raw/num-node-list.csv", "4\n"},         {"raw/num-edge-list.csv", "4\n"},
+          {"raw/edge.csv", "0,1\n1,0\n2,3\n2,3\n"}, {"raw/node-feat.csv", "0.5,1\n-2,3\n1e-3,4\n5,6\n"},
+          {"raw/node-label.csv", "0\n2\n1\n0\n"},   {"split/time/train.csv", "2\n0\n"},
+          {"split/time/valid.csv", "3\n"},          {"split/time/test.csv", "1\n"}};
+}
+
+Files with(Files files, const std::string& name, const std::string& contents) {
+  files[name] = contents;
+  return files;
+}
+
+Files without(Files files, const std::string& name) {
+  files.erase(name);
+  return files;
+}
+
+Files packed(const Files& files) {
+  Files result;
+  for (const auto& [name, contents] : files) result[name + ".gz"] = gzip(contents);
+  return result;
+}
+
+Dataset read(const Files& files, const LoadOptions& options = {}) {
+  Dataset dataset = kOgbReader.read(MemoryFiles(files), "", options);
+  check_consistent(dataset);
+  return dataset;
+}
+
+std::string error_of(const Files& files) {
+  try {
+    read(files);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string error_with(const std::string& name, const std::string& contents) {
+  return error_of(with(small(), name, contents));
+}
+
+Edges edges_of(const Graph& graph) {
+  Edges edges;
+  for (int64_t e = 0; e < graph.num_edges(); ++e) edges.emplace_back(graph.heads()[e], graph.tails()[e]);
+  return edges;
+}
+
+void expect_small(const Dataset& dataset) {
+  EXPECT_EQ(dataset.format, "ogb");
+  EXPECT_EQ(dataset.graph.num_nodes(), 4);
+  EXPECT_EQ(edges_of(dataset.graph), (Edges{{0, 1}, {2, 3}}));
+  EXPECT_EQ(dataset.features.dense, (std::vector<float>{0.5f, 1, -2, 3, 1e-3f, 4, 5, 6}));
+  EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{0, 2, 1, 0}));
+  EXPECT_EQ(dataset.targets.width, 3);
+  ASSERT_EQ(dataset.splits.size(), 1u);
+  EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{0, 2}));
+  EXPECT_EQ(dataset.splits[0].val, (std::vector<NodeId>{3}));
+  EXPECT_EQ(dataset.splits[0].test, (std::vector<NodeId>{1}));
+  EXPECT_EQ(dataset.notes, (std::vector<std::string>{"the split is the published one by time"}));
+}
+
+TEST(Ogb, ReadsPlainFiles) { expect_small(read(small())); }
+
+TEST(Ogb, ReadsGzipFiles) { expect_small(read(packed(small()))); }
+
+TEST(Ogb, ReadsCrlfByteOrderMarkAndNoLastLineEnd) {
+  Files files = with(small(), "raw/edge.csv",
+                     "\xEF\xBB\xBF"
+                     "0,1\r\n1,0\r\n2,3\r\n2,3");
+  files["raw/num-node-list.csv"] = "4";
+  expect_small(read(files));
+}
+
+TEST(Ogb, ReadsTheRawFolderAlone) {
+  Files files;
+  for (const auto& [name, contents] : small()) {
+    files[name.starts_with("raw/") ? name.substr(4) : "../" + name] = contents;
+  }
+  expect_small(read(files));
+  for (const char* part : {"train", "valid", "test"})
+    files.erase(std::string("../split/time/") + part + ".csv");
+  EXPECT_TRUE(read(files).splits.empty());
+}
+
+TEST(Ogb, KeepsArcsWhenDirected) {
+  LoadOptions options;
+  options.directed = true;
+  EXPECT_EQ(edges_of(read(small(), options).graph), (Edges{{0, 1}, {1, 0}, {2, 3}}));
+}
+
+TEST(Ogb, DropsSelfLoops) {
+  EXPECT_EQ(edges_of(read(with(small(), "raw/edge.csv", "0,0\n3,3\n2,1\n1,1\n")).graph), (Edges{{1, 2}}));
+}
+
+TEST(Ogb, ReadsWithoutFeatures) {
+  const Dataset dataset = read(without(small(), "raw/node-feat.csv"));
+  EXPECT_EQ(dataset.features.columns, 0);
+  EXPECT_EQ(dataset.features.rows, 0);
+}
+
+TEST(Ogb, ReadsMissingClasses) {
+  Files files = without(small(), "split/time/train.csv");
+  files["raw/node-label.csv"] = "0.0\nnan\n\n1.0\n";
+  EXPECT_EQ(read(files).targets.classes, (std::vector<int32_t>{0, -1, -1, 1}));
+}
+
+TEST(Ogb, ReadsSeveralLabels) {
+  const Dataset dataset = read(with(small(), "raw/node-label.csv", "0,1,1\n1.0,nan,0\n0,0,0\n,1,NaN\n"));
+  EXPECT_EQ(dataset.targets.task, Task::kMultiLabel);
+  EXPECT_EQ(dataset.targets.width, 3);
+  EXPECT_EQ(dataset.targets.size(), 4);
+  const std::vector<double>& values = dataset.targets.values;
+  const double missing = std::nan("");
+  const std::vector<double> expected = {0, 1, 1, 1, missing, 0, 0, 0, 0, missing, 1, missing};
+  ASSERT_EQ(values.size(), expected.size());
+  for (size_t k = 0; k < values.size(); ++k) {
+    EXPECT_TRUE(values[k] == expected[k] || (std::isnan(values[k]) && std::isnan(expected[k]))) << k;
+  }
+}
+
+TEST(Ogb, TakesTheFirstSchemeByName) {
+  Files files = small();
+  files["split/sales_ranking/train.csv"] = "3\n";
+  files["split/sales_ranking/valid.csv"] = "";
+  files["split/sales_ranking/test.csv"] = "0\n1\n";
+  const Dataset dataset = read(files);
+  ASSERT_EQ(dataset.splits.size(), 1u);
+  EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{3}));
+  EXPECT_TRUE(dataset.splits[0].val.empty());
+  EXPECT_EQ(dataset.notes[0], "the split is the published one by sales_ranking");
+}
+
+TEST(Ogb, ReadsOneNodeAndNone) {
+  Files files = {{"raw/num-node-list.csv", "1\n"},
+                 {"raw/num-edge-list.csv", "0\n"},
+                 {"raw/edge.csv", ""},
+                 {"raw/node-label.csv", "0\n"}};
+  EXPECT_EQ(read(files).graph.num_nodes(), 1);
+  files["raw/num-node-list.csv"] = "0\n";
+  files["raw/node-label.csv"] = "";
+  EXPECT_EQ(read(files).graph.num_nodes(), 0);
+}
+
+TEST(Ogb, NamesTheDataSetAfterItsFolder) {
+  class Elsewhere : public MemoryFiles {
+   public:
+    using MemoryFiles::MemoryFiles;
+    std::string label(const std::string& name) const override { return "data/ogbn_arxiv/" + name; }
+  };
+  EXPECT_EQ(kOgbReader.read(Elsewhere(small()), "", {}).name, "ogbn_arxiv");
+  EXPECT_EQ(read(small()).name, "ogb");
+}
+
+TEST(Ogb, RefusesBadCounts) {
+  EXPECT_EQ(error_with("raw/num-node-list.csv", ""),
+            "raw/num-node-list.csv: expected 1 lines, since a node-property data set is one graph, found 0");
+  EXPECT_EQ(error_with("raw/num-node-list.csv", "4\n4\n"),
+            "raw/num-node-list.csv: expected 1 lines, since a node-property data set is one graph, found 2");
+  EXPECT_EQ(error_with("raw/num-node-list.csv", "4,4\n"),
+            "raw/num-node-list.csv:1: expected 1 columns, found 2");
+  EXPECT_EQ(error_with("raw/num-node-list.csv", "four\n"),
+            "raw/num-node-list.csv:1: number of nodes 'four' is not an integer");
+  EXPECT_EQ(error_with("raw/num-node-list.csv", "-4\n"),
+            "raw/num-node-list.csv:1: number of nodes -4 is outside 0 to 9223372036854775807");
+  EXPECT_EQ(error_with("raw/num-node-list.csv", "1000000000000\n"),
+            "raw/node-label.csv: expected 1000000000000 lines, one per node, found 4");
+  EXPECT_EQ(error_with("raw/num-edge-list.csv", "5\n"),
+            "raw/edge.csv: expected 5 lines, one per edge, found 4");
+}
+
+TEST(Ogb, RefusesBadEdges) {
+  EXPECT_EQ(error_with("raw/edge.csv", "0,1\n1,0\n2\n2,3\n"), "raw/edge.csv:3: expected 2 columns, found 1");
+  EXPECT_EQ(error_with("raw/edge.csv", "0,1\n1,0\n2,3,1\n2,3\n"),
+            "raw/edge.csv:3: expected 2 columns, found 3");
+  EXPECT_EQ(error_with("raw/edge.csv", "0,1,1\n1,0\n2,3\n2,3\n"),
+            "raw/edge.csv:1: expected 2 columns, found 3");
+  EXPECT_EQ(error_with("raw/edge.csv", "0,1\n1,0\n2,4\n2,3\n"),
+            "raw/edge.csv:3: node id 4 is outside 0 to 3");
+  EXPECT_EQ(error_with("raw/edge.csv", "0,1\n1,zero\n2,3\n2,3\n"),
+            "raw/edge.csv:2: node id 'zero' is not an integer");
+  EXPECT_EQ(error_with("raw/edge.csv", "0,1\n\n2,3\n2,3\n"), "raw/edge.csv:2: node id '' is not an integer");
+}
+
+TEST(Ogb, RefusesBadFeatures) {
+  EXPECT_EQ(error_with("raw/node-feat.csv", "1\n2\n"),
+            "raw/node-feat.csv: expected 4 lines, one per node, found 2");
+  EXPECT_EQ(error_with("raw/node-feat.csv", "1\n2\n3\nx\n"),
+            "raw/node-feat.csv:4: feature 'x' is not a number");
+  EXPECT_EQ(error_with("raw/node-feat.csv", "1\n2\n3\nnan\n"),
+            "raw/node-feat.csv:4: feature 'nan' is not finite");
+  EXPECT_EQ(error_with("raw/node-feat.csv", "1\n2\n3\n-1e300\n"),
+            "raw/node-feat.csv:4: feature '-1e300' is too large for a 32-bit number");
+  EXPECT_EQ(error_with("raw/node-feat.csv", "1,1\n2,2\n3\n4,4\n"),
+            "raw/node-feat.csv:3: expected 2 columns, found 1");
+  EXPECT_EQ(error_with("raw/node-feat.csv", "1,1,1,1,1,1,1,1\n2\n3\n4\n"),
+            "raw/node-feat.csv:1: 8 columns and 4 lines of them do not fit in 22 bytes");
+}
+
+TEST(Ogb, RefusesBadLabels) {
+  EXPECT_EQ(error_with("raw/node-label.csv", "0\n1\n0\n4\n"),
+            "raw/node-label.csv:4: label 4 is outside 0 to 3");
+  EXPECT_EQ(error_with("raw/node-label.csv", "0\n1\n0.5\n1\n"),
+            "raw/node-label.csv:3: label '0.5' is not an integer");
+  EXPECT_EQ(error_with("raw/node-label.csv", "0\n1\n.0\n1\n"),
+            "raw/node-label.csv:3: label '' is not an integer");
+  EXPECT_EQ(error_with("raw/node-label.csv", "0\n-1\n0\n1\n"),
+            "raw/node-label.csv:2: label -1 is outside 0 to 3");
+  EXPECT_EQ(error_with("raw/node-label.csv", "0,1\n1,2\n0,0\n1,1\n"),
+            "raw/node-label.csv:2: label '2' is none of 0, 1 and nan, as each of several labels is");
+  EXPECT_EQ(error_with("raw/node-label.csv", "0,1\n1,x\n0,0\n1,1\n"),
+            "raw/node-label.csv:2: label 'x' is not a number");
+  EXPECT_EQ(error_with("raw/node-label.csv", "0,1\n1\n0,0\n1,1\n"),
+            "raw/node-label.csv:2: expected 2 columns, found 1");
+}
+
+TEST(Ogb, RefusesBadSplits) {
+  EXPECT_EQ(error_with("split/time/test.csv", "4\n"), "split/time/test.csv:1: node id 4 is outside 0 to 3");
+  EXPECT_EQ(error_with("split/time/test.csv", "1\n1\n"),
+            "split/time/test.csv:2: node 1 is in the split already");
+  EXPECT_EQ(error_with("split/time/test.csv", "1\n0\n"),
+            "split/time/test.csv:2: node 0 is in the split already");
+  EXPECT_EQ(error_with("split/time/test.csv", "1,2\n"), "split/time/test.csv:1: expected 1 columns, found 2");
+  EXPECT_EQ(error_with("raw/node-label.csv", "0\nnan\n1\n1\n"), "split/time/test.csv:1: node 1 has no label");
+  EXPECT_EQ(error_of(without(small(), "split/time/valid.csv")),
+            "split/time/valid.csv.gz: cannot read: no such file");
+}
+
+TEST(Ogb, NamesMissingFiles) {
+  EXPECT_EQ(error_of(without(small(), "raw/num-node-list.csv")),
+            "raw/num-node-list.csv.gz: cannot read: no such file");
+  EXPECT_EQ(error_of(without(small(), "raw/num-edge-list.csv")),
+            "raw/num-edge-list.csv.gz: cannot read: no such file");
+  EXPECT_EQ(error_of(without(small(), "raw/node-label.csv")),
+            "raw/node-label.csv.gz: cannot read: no such file");
+}
+
+TEST(Ogb, RecognisesItsFolders) {
+  const auto recognises = [](const Files& files, const std::string& entry) {
+    return kOgbReader.recognises(MemoryFiles(files), entry);
+  };
+  EXPECT_TRUE(recognises({{"raw/edge.csv", ""}}, ""));
+  EXPECT_TRUE(recognises({{"raw/edge.csv.gz", ""}}, ""));
+  EXPECT_TRUE(recognises({{"edge.csv", ""}, {"num-node-list.csv.gz", ""}}, ""));
+  EXPECT_TRUE(recognises({{"edge.csv.gz", ""}, {"num-node-list.csv.gz", ""}}, "edge.csv.gz"));
+  EXPECT_FALSE(recognises({{"edge.csv", ""}}, ""));
+  EXPECT_FALSE(recognises({{"edge.csv", ""}}, "edge.csv"));
+  EXPECT_FALSE(recognises({{"raw/edge.csv", ""}}, "other.csv"));
+  EXPECT_FALSE(recognises({}, ""));
+}
+
+TEST(Ogb, GivesTheSameForAnyNumberOfThreads) {
+  constexpr int64_t kNodes = 60'000;
+  Files files;
+  std::string& features = files["raw/node-feat.csv"];
+  std::string& edges = files["raw/edge.csv"];
+  std::string& labels = files["raw/node-label.csv"];
+  for (int64_t node = 0; node < kNodes; ++node) {
+    for (int64_t column = 0; column < 8; ++column) {
+      features += std::to_string(static_cast<double>((node * 37 + column * 11) % 1009) / 8.0);
+      features += column == 7 ? '\n' : ',';
+    }
+    edges += std::to_string(node) + "," + std::to_string((node * 7919 + 1) % kNodes) + "\n";
+    labels += std::to_string(node % 10) + "\n";
+  }
+  files["raw/num-node-list.csv"] = std::to_string(kNodes);
+  files["raw/num-edge-list.csv"] = std::to_string(kNodes);
+
+  const int threads_before = thread_count();
+  set_thread_count(1);
+  const Dataset one = read(files);
+  set_thread_count(4);
+  const Dataset four = read(files);
+  set_thread_count(threads_before);
+
+  EXPECT_EQ(one.features.dense, four.features.dense);
+  EXPECT_EQ(one.features.dense[8 * 1000 + 3], static_cast<float>((1000 * 37 + 33) % 1009) / 8.0f);
+  EXPECT_EQ(edges_of(one.graph), edges_of(four.graph));
+  EXPECT_EQ(one.targets.classes, four.targets.classes);
+}
+
+}  // namespace
+}  // namespace qw

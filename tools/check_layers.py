@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Who may include whom: fails when a source breaks the table of docs/architecture.md.
+
+Reads the #include lines of include/qw and src; knows nothing else of C++.
+"""
+import pathlib
+import re
+import sys
+
+# module: the modules it may include, itself apart.
+ALLOWED = {
+    "core": set(),
+    "graph": {"core"},
+    "data": {"core", "graph"},
+    "transport": {"core", "graph"},
+    "kernels": {"core"},
+    "ops": {"core", "kernels"},
+    "nn": {"core", "graph", "ops"},
+    "learn": {"core", "graph", "transport", "ops", "nn"},
+    "report": {"core"},
+    "cli": {"core", "graph", "data", "transport", "kernels", "ops", "nn", "learn", "report"},
+}
+TORCH = {"ops", "nn", "learn"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")
+MODULE = re.compile(r"^(?:qw/)?([a-z]+)/")
+
+
+def module_of(path, root):
+    parts = path.relative_to(root).parts
+    return parts[2] if parts[0] == "include" else parts[1]
+
+
+def violations(root):
+    folders = [root / "include" / "qw", root / "src"]
+    paths = [p for folder in folders for p in sorted(folder.rglob("*")) if p.suffix in {".h", ".cpp", ".cu", ".cuh"}]
+    for path in paths:
+        module = module_of(path, root)
+        if module not in ALLOWED:
+            yield f"{path.relative_to(root)}: module '{module}' is not in the table of tools/check_layers.py"
+            continue
+        is_public = path.is_relative_to(root / "include")
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            header = match.group(1)
+            where = f"{path.relative_to(root)}:{number}"
+            if TORCH_HEADER.match(header) and module not in TORCH:
+                yield f"{where}: module '{module}' must not include torch ({header})"
+            target = MODULE.match(header)
+            if not target or target.group(1) not in ALLOWED:
+                continue
+            if target.group(1) != module and target.group(1) not in ALLOWED[module]:
+                yield f"{where}: module '{module}' must not include '{header}'"
+            if is_public and not header.startswith("qw/"):
+                yield f"{where}: a public header must not include the private '{header}'"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    found = list(violations(root))
+    print("\n".join(found) if found else "layers: no violation")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Format, layers and clang-tidy; any finding fails. Needs build/release/compile_commands.json (make build).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
+echo "clang-format: ${#sources[@]} files"
+clang-format --dry-run -Werror "${sources[@]}"
+
+echo "layers"
+python3 tools/check_layers.py
+
+mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.cpp$')
+echo "clang-tidy: ${#units[@]} files"
+# g++'s precompiled headers mean nothing to clang.
+database=$(mktemp -d)
+trap 'rm -rf "$database"' EXIT
+sed -E 's/-include [^ ]*cmake_pch\.hxx//g; s/-Winvalid-pch//g' build/release/compile_commands.json > "$database/compile_commands.json"
+printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy -p "$database" --quiet --extra-arg=-Wno-unknown-warning-option
