@@ -22,6 +22,9 @@ endif()
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-type -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)  # false alarms of g++ 12 inside std::string
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    add_compile_options(-Wno-dangling-reference)  # takes spans for owners
+  endif()
 endif()
 if(QW_WERROR)
   add_compile_options(-Werror)

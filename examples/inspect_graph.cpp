@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
       std::cout << 100 * *rate << " % of the edges stay within a class\n";
     }
     const qw::Split split = qw::make_split(dataset, "published", qw::kPublishedSeeds[0]);
-    std::cout << split.train.size() << " train, " << split.val.size() << " val, " << split.test.size() << " test\n";
+    std::cout << split.train.size() << " train, " << split.val.size() << " val, " << split.test.size()
+              << " test\n";
   } catch (const qw::Error& error) {
     std::cerr << error.what() << "\n";
     return 1;

@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Format, layers and clang-tidy; any finding fails. Needs build/release/compile_commands.json (make build).
+# --deep adds slow checks: the rest of bugprone and the static analyzer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+checks=()
+if [ "${1:-}" = --deep ]; then
+  checks=(--checks='bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-implicit-widening-of-multiplication-result,-bugprone-exception-escape,clang-analyzer-*')
+fi
 
 mapfile -t sources < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 echo "clang-format: ${#sources[@]} files"
@@ -16,4 +21,5 @@ echo "clang-tidy: ${#units[@]} files"
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
 sed -E 's/-include [^ ]*cmake_pch\.hxx//g; s/-Winvalid-pch//g' build/release/compile_commands.json > "$database/compile_commands.json"
-printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy -p "$database" --quiet --extra-arg=-Wno-unknown-warning-option
+printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy -p "$database" --quiet "${checks[@]}" \
+  --extra-arg=-Wno-unknown-warning-option 2> >(grep -vE "^[0-9]+ warnings? generated|^Suppressed|^Use -header" >&2)

@@ -79,7 +79,8 @@ const bool kRegistered = [] {
   for (const DatasetCard& card : dataset_cards()) {
     const fs::path folder = datasets_folder() / card.mirror_folder();
     if (!fs::exists(folder) || card.name != card.mirror_folder()) continue;
-    benchmark::RegisterBenchmark(("load_published/" + card.name).c_str(), load_published, folder.string(), card.options)
+    benchmark::RegisterBenchmark(("load_published/" + card.name).c_str(), load_published, folder.string(),
+                                 LoadOptions())
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
   }

@@ -49,7 +49,12 @@ void generate_csbm(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(make_csbm(options));
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(generate_csbm)->ArgName("nodes")->RangeMultiplier(10)->Range(10000, 1000000)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(generate_csbm)
+    ->ArgName("nodes")
+    ->RangeMultiplier(10)
+    ->Range(10000, 1000000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace qw

@@ -34,9 +34,8 @@ void add_options(CLI::App& app, const FieldTable& table) {
           option, [field] { *std::get<bool*>(field.target) = true; }, field.help);
       continue;
     }
-    const std::string context = table.context();
     CLI::Option* added = app.add_option_function<std::string>(
-        option, [field, context, option](const std::string& text) { field.set(text, context, option); },
+        option, [field, context = table.context(), option](const std::string& text) { field.set(text, context, option); },
         field.help);
     added->type_name(field.kind())->take_last();
     if (!field.text().empty()) added->default_str(field.text());

@@ -21,7 +21,6 @@ std::optional<double> parse_number(std::string_view text);
 // `text` between single quotes, cut to 40 characters and with unprintable bytes as \xNN: safe in an error
 // line.
 std::string in_quotes(std::string_view text);
-inline std::string quoted(std::string_view text) { return in_quotes(text); }  // TEMPORARY alias
 
 // The candidate nearest to `name` by edit distance, when near enough to be what was meant.
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates);

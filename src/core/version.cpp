@@ -57,7 +57,8 @@ std::string compiler() {
 
 }  // namespace
 
-// QW_VERSION, QW_LIBTORCH_VERSION and QW_HAS_CUDA come from CMake, so that asking costs no start-up of LibTorch.
+// QW_VERSION, QW_LIBTORCH_VERSION and QW_HAS_CUDA come from CMake, so that asking costs no start-up of
+// LibTorch.
 BuildInfo build_info() {
   return {QW_VERSION, QW_LIBTORCH_VERSION, QW_HAS_CUDA != 0, kArchitecture, compiler(), cpu_features()};
 }

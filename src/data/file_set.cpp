@@ -15,7 +15,9 @@ std::string FileSet::read_text(const std::string& name) const {
   return read(name);
 }
 
-fs::path FolderFiles::path_of(const std::string& name) const { return folder_ == "." ? fs::path(name) : folder_ / name; }
+fs::path FolderFiles::path_of(const std::string& name) const {
+  return folder_ == "." ? fs::path(name) : folder_ / name;
+}
 
 bool FolderFiles::has(const std::string& name) const { return fs::is_regular_file(path_of(name)); }
 

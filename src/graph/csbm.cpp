@@ -80,14 +80,9 @@ uint64_t propose(const Blocks& blocks, const RandomStream& random, uint64_t coun
     // have the same size, which they have to one node.
     const NodeId a = blocks.member[random.below(counter * 4, nodes)];
     const int64_t c = blocks.class_of[a];
-    NodeId b = a;
-    if (within) {
-      b = blocks.member[blocks.first(c) + random.below(counter * 4 + 1, blocks.size(c))];
-    } else {
-      const uint64_t others = nodes - blocks.size(c);
-      const uint64_t pick = random.below(counter * 4 + 1, others);
-      b = blocks.member[pick < static_cast<uint64_t>(blocks.first(c)) ? pick : pick + blocks.size(c)];
-    }
+    const int64_t pick = random.below(counter * 4 + 1, within ? blocks.size(c) : nodes - blocks.size(c));
+    const int64_t skipped = pick < blocks.first(c) ? pick : pick + blocks.size(c);
+    const NodeId b = blocks.member[within ? blocks.first(c) + pick : skipped];
     if (a != b) return (static_cast<uint64_t>(std::min(a, b)) << 32) | static_cast<uint32_t>(std::max(a, b));
     counter += uint64_t{1} << 40;
   }

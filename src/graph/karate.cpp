@@ -20,7 +20,8 @@ constexpr Friendship kFriendships[] = {
     {23, 32}, {23, 33}, {24, 25}, {24, 27}, {24, 31}, {25, 31}, {26, 29}, {26, 33}, {27, 33}, {28, 31},
     {28, 33}, {29, 32}, {29, 33}, {30, 32}, {30, 33}, {31, 32}, {31, 33}, {32, 33}};
 
-// The four communities that this field uses as classes (Kipf and Welling 2017), found by clustering for modularity.
+// The four communities that this field uses as classes (Kipf and Welling 2017), found by clustering for
+// modularity.
 constexpr int32_t kCommunity[] = {1, 1, 1, 1, 3, 3, 3, 1, 0, 1, 3, 1, 1, 1, 0, 0, 3,
                                   1, 0, 1, 0, 1, 0, 0, 2, 2, 0, 0, 2, 0, 0, 2, 0, 0};
 

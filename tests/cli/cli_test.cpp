@@ -8,7 +8,9 @@ namespace {
 using nlohmann::json;
 using test::CommandResult;
 
-CommandResult qw(const std::vector<std::string>& arguments) { return test::run_command(QW_PROGRAM, arguments); }
+CommandResult qw(const std::vector<std::string>& arguments) {
+  return test::run_command(QW_PROGRAM, arguments);
+}
 
 json json_of(const std::vector<std::string>& arguments) {
   const CommandResult result = qw(arguments);
@@ -47,22 +49,27 @@ TEST(Cli, UsageErrorsAreOneLineAndExitWith2) {
   expect_refused({"data", "info", "karate", "--task", "clasification"}, 2,
                  "qw: --task 'clasification' is unknown; did you mean 'classification'? known: auto, "
                  "classification, regression");
-  expect_refused({"--threads", "x", "data", "list"}, 2, "qw: --threads 'x' is not a whole number from 0 to 4096");
+  expect_refused({"--threads", "x", "data", "list"}, 2,
+                 "qw: --threads 'x' is not a whole number from 0 to 4096");
   expect_refused({"data", "info"}, 2,
                  "qw: no data: give a name, a file, a folder or a generator, or your own CSV with --edges");
-  expect_refused({"data", "get", "corra"}, 2,
-                 "qw data get: 'corra' is unknown; did you mean 'cora'? known: cora, citeseer, pubmed, computers, "
-                 "photo, chameleon, chameleon-directed, squirrel, actor, texas, cornell, county-facebook, all");
+  expect_refused(
+      {"data", "get", "corra"}, 2,
+      "qw data get: 'corra' is unknown; did you mean 'cora'? known: cora, citeseer, pubmed, computers, "
+      "photo, chameleon, chameleon-directed, squirrel, actor, texas, cornell, county-facebook, all");
   expect_refused({"data", "split", "karate", "--split", "publshed"}, 2,
-                 "qw: split 'publshed' is unknown; did you mean 'published'? known: published, per-class, random, stored");
+                 "qw: split 'publshed' is unknown; did you mean 'published'? known: published, per-class, "
+                 "random, stored");
   expect_refused({"data", "convert", "karate"}, 2, "qw data convert: --out PATH is missing");
 }
 
 TEST(Cli, FailedRunsExitWith1) {
   const test::TemporaryFolder folder;
   const std::string edges = folder.write("e.csv", "a,b\n0,1\n0\n").string();
-  expect_refused({"data", "info", "--edges", edges}, 1, "qw: " + edges + ":3: 1 fields, expected 2 as in the first line");
-  expect_refused({"data", "info", "--edges", "nowhere.csv"}, 1, "qw: nowhere.csv: cannot read: No such file or directory");
+  expect_refused({"data", "info", "--edges", edges}, 1,
+                 "qw: " + edges + ":3: 1 fields, expected 2 as in the first line");
+  expect_refused({"data", "info", "--edges", "nowhere.csv"}, 1,
+                 "qw: nowhere.csv: cannot read: No such file or directory");
 }
 
 TEST(Cli, InfoAsJson) {
@@ -82,22 +89,24 @@ TEST(Cli, InfoAsJson) {
 
 TEST(Cli, GlobalOptionsStandBeforeOrAfter) {
   EXPECT_EQ(json_of({"--json", "data", "info", "karate"}), json_of({"data", "info", "karate", "--json"}));
-  EXPECT_EQ(json_of({"data", "info", "--data", "karate", "--json"}), json_of({"data", "info", "karate", "--json"}));
+  EXPECT_EQ(json_of({"data", "info", "--data", "karate", "--json"}),
+            json_of({"data", "info", "karate", "--json"}));
 }
 
 TEST(Cli, OwnCsv) {
   const test::TemporaryFolder folder;
   const std::string edges = folder.write("e.csv", "a,b\nx,y\ny,z\nz,z\n").string();
   const std::string nodes = folder.write("n.csv", "who,age,team\nx,1,red\ny,2,\nz,,blue\n").string();
-  const std::vector<std::string> arguments = {"data",  "info",   "--edges",  edges,  "--nodes", nodes, "--id",
-                                              "who",   "--target", "team", "--json"};
+  const std::vector<std::string> arguments = {"data", "info", "--edges",  edges,  "--nodes", nodes,
+                                              "--id", "who",  "--target", "team", "--json"};
   const CommandResult result = qw(arguments);
   const json info = json::parse(result.out);
   EXPECT_EQ(info["nodes"], 3);
   EXPECT_EQ(info["edges"], 2);
   EXPECT_EQ(info["labelled"], 2);
   EXPECT_EQ(result.err,
-            "e.csv: column 'age': 1 empty cells were filled with the mean, 1.5\ne.csv: 1 self-loops were dropped\n");
+            "e.csv: column 'age': 1 empty cells were filled with the mean, 1.5\ne.csv: 1 self-loops were "
+            "dropped\n");
   std::vector<std::string> silent = arguments;
   silent.emplace_back("--quiet");
   EXPECT_EQ(qw(silent).err, "");
@@ -106,7 +115,8 @@ TEST(Cli, OwnCsv) {
 TEST(Cli, SplitAndConvert) {
   const test::TemporaryFolder folder;
   const std::string out = (folder.path() / "split.csv").string();
-  const json split = json_of({"data", "split", "karate", "--split", "random:train=0.5,val=0.25", "--seed", "3", "--out", out, "--json"});
+  const json split = json_of({"data", "split", "karate", "--split", "random:train=0.5,val=0.25", "--seed",
+                              "3", "--out", out, "--json"});
   EXPECT_EQ(split["train"].size(), 17u);
   EXPECT_EQ(split["seed"], 3);
   EXPECT_TRUE(std::filesystem::exists(out));
@@ -128,7 +138,8 @@ TEST(Cli, GetFromAMirrorThenInfoByName) {
   const test::TemporaryFolder folder;
   const test::ScopedEnvironment cache("QW_CACHE_DIR", folder.path().c_str());
   const test::ScopedEnvironment mirror("QW_DATA_MIRROR", nullptr);
-  const json got = json_of({"data", "get", "texas", "cora", "--mirror", test::shared_datasets().string(), "--json"});
+  const json got =
+      json_of({"data", "get", "texas", "cora", "--mirror", test::shared_datasets().string(), "--json"});
   EXPECT_EQ(got.size(), 2u);
   EXPECT_EQ(json_of({"data", "info", "cora", "--json"})["nodes"], 2708);
   EXPECT_EQ(json_of({"data", "get", "texas", "--json"})[0]["already_cached"], 1);

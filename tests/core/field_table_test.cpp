@@ -63,7 +63,8 @@ TEST(FieldTable, Errors) {
   EXPECT_EQ(error("rate=2"), "demo: rate '2' is not a number from 0 to 1");
   EXPECT_EQ(error("rate=nan"), "demo: rate 'nan' is not a number from 0 to 1");
   EXPECT_EQ(error("kind=be"), "demo: kind 'be' is unknown; did you mean 'bee'? known: a, bee");
-  EXPECT_EQ(error("node=3"), "demo: 'node' is unknown; did you mean 'nodes'? known: fast, nodes, rate, kind, name, columns");
+  EXPECT_EQ(error("node=3"),
+            "demo: 'node' is unknown; did you mean 'nodes'? known: fast, nodes, rate, kind, name, columns");
   EXPECT_EQ(error("nodes"), "demo: 'nodes' needs a value: nodes=INT");
   EXPECT_EQ(error("fast=maybe"), "demo: fast 'maybe' is not true or false");
   EXPECT_THROW(table.parse_spec("nodes=x"), UsageError);

@@ -45,9 +45,7 @@ TEST(File, FailedWriteKeepsTheOldFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2) << "a temporary file was left";
 }
 
-TEST(File, ReadsWhatHasNoSize) {
-  EXPECT_FALSE(read_file("/proc/self/status").empty());
-}
+TEST(File, ReadsWhatHasNoSize) { EXPECT_FALSE(read_file("/proc/self/status").empty()); }
 
 }  // namespace
 }  // namespace qw

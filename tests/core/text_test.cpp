@@ -40,7 +40,8 @@ TEST(Text, QuotesAreSafeInOneLine) {
 TEST(Text, UnknownNameSuggests) {
   EXPECT_EQ(unknown_name("gnc", {"appnp", "gcn"}), "'gnc' is unknown; did you mean 'gcn'? known: appnp, gcn");
   EXPECT_EQ(unknown_name("transformer", {"appnp", "gcn"}), "'transformer' is unknown; known: appnp, gcn");
-  EXPECT_EQ(unknown_name("Cora", {"cora", "citeseer"}), "'Cora' is unknown; did you mean 'cora'? known: cora, citeseer");
+  EXPECT_EQ(unknown_name("Cora", {"cora", "citeseer"}),
+            "'Cora' is unknown; did you mean 'cora'? known: cora, citeseer");
 }
 
 TEST(Text, ForPeople) {

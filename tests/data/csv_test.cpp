@@ -25,7 +25,9 @@ TEST(CsvScanner, Fields) {
   EXPECT_EQ(rows_of("a,b\n1,2\n"), (Rows{{"a", "b"}, {"1", "2"}}));
   EXPECT_EQ(rows_of("a,b\r\n1,2\r\n"), (Rows{{"a", "b"}, {"1", "2"}}));
   EXPECT_EQ(rows_of("a,b\n1,"), (Rows{{"a", "b"}, {"1", ""}}));
-  EXPECT_EQ(rows_of("\xEF\xBB\xBF" "a\n"), (Rows{{"a"}}));
+  EXPECT_EQ(rows_of("\xEF\xBB\xBF"
+                    "a\n"),
+            (Rows{{"a"}}));
   EXPECT_EQ(rows_of("\n\r\na\n\n\nb"), (Rows{{"a"}, {"b"}}));
   EXPECT_EQ(rows_of(""), Rows{});
 }
@@ -58,7 +60,8 @@ TEST(CsvScanner, Errors) {
 }
 
 TEST(CsvField, RoundTrip) {
-  for (const std::string field : {"plain", "a,b", "say \"hi\"", "two\nlines", " blank", "", "tab\t", "semi;colon"}) {
+  for (const std::string field :
+       {"plain", "a,b", "say \"hi\"", "two\nlines", " blank", "", "tab\t", "semi;colon"}) {
     EXPECT_EQ(rows_of("x," + csv_field(field) + ",y").at(0).at(1), field);
   }
 }
@@ -99,7 +102,8 @@ TEST(CsvEdges, NumericIdsAreKeptInOrder) {
   EXPECT_TRUE(dense.node_ids.empty()) << "ids 0, 1, 2 need no names";
   const Dataset spread = read({"from,to\n700,5\n5,30\n", {}});
   EXPECT_EQ(spread.node_ids, (std::vector<std::string>{"5", "30", "700"}));
-  EXPECT_EQ(named_edges(spread), (std::vector<std::pair<std::string, std::string>>{{"5", "30"}, {"5", "700"}}));
+  EXPECT_EQ(named_edges(spread),
+            (std::vector<std::pair<std::string, std::string>>{{"5", "30"}, {"5", "700"}}));
   const Dataset huge = read({"from,to\n2000000000,5\n5,30\n", {}});
   EXPECT_EQ(huge.node_ids, (std::vector<std::string>{"5", "30", "2000000000"}));
 }
@@ -129,12 +133,14 @@ TEST(CsvEdges, NotesWhatWasDropped) {
       << "both directions of an undirected edge are no repetition";
   LoadOptions directed;
   directed.directed = true;
-  EXPECT_EQ(read({"0,1\n1,0\n0,1\n", {}}, directed).notes, (std::vector<std::string>{"1 repeated edges were dropped"}));
+  EXPECT_EQ(read({"0,1\n1,0\n0,1\n", {}}, directed).notes,
+            (std::vector<std::string>{"1 repeated edges were dropped"}));
 }
 
 TEST(CsvEdges, ManyPiecesGiveTheSameGraphAndTheRightLine) {
   std::string text = "a,b\n";
-  for (int e = 0; e < 60000; ++e) text += std::to_string(e % 977) + "," + std::to_string((e * 31) % 977) + (e % 3 ? "\n" : "\r\n");
+  for (int e = 0; e < 60000; ++e)
+    text += std::to_string(e % 977) + "," + std::to_string((e * 31) % 977) + (e % 3 ? "\n" : "\r\n");
   int64_t edges = 0;
   for (const int threads : {1, 2, 4}) {
     const test::ScopedThreads scope(threads);
@@ -142,33 +148,63 @@ TEST(CsvEdges, ManyPiecesGiveTheSameGraphAndTheRightLine) {
     if (edges == 0) edges = dataset.graph.num_edges();
     EXPECT_EQ(dataset.graph.num_edges(), edges);
     EXPECT_EQ(dataset.graph.num_nodes(), 977);
-    EXPECT_EQ(error_of([&] { read({text + "5\n", {}}); }), "e.csv:60002: 1 fields, expected 2 as in the first line");
-    EXPECT_EQ(error_of([&] { read({"0,1\n1,2,3\n" + text + "5\n", {}}); }),
+    EXPECT_EQ(error_of([&] {
+                read({text + "5\n", {}});
+              }),
+              "e.csv:60002: 1 fields, expected 2 as in the first line");
+    EXPECT_EQ(error_of([&] {
+                read({"0,1\n1,2,3\n" + text + "5\n", {}});
+              }),
               "e.csv:2: 3 fields, expected 2 as in the first line");
   }
 }
 
 TEST(CsvEdges, Errors) {
-  EXPECT_EQ(error_of([] { read({"a\n1\n", {}}); }), "e.csv:1: an edge needs two ends, but there is one column: 'a'");
-  EXPECT_EQ(error_of([] { read({"a,b\n0,1\n0\n", {}}); }), "e.csv:3: 1 fields, expected 2 as in the first line");
+  EXPECT_EQ(error_of([] {
+              read({"a\n1\n", {}});
+            }),
+            "e.csv:1: an edge needs two ends, but there is one column: 'a'");
+  EXPECT_EQ(error_of([] {
+              read({"a,b\n0,1\n0\n", {}});
+            }),
+            "e.csv:3: 1 fields, expected 2 as in the first line");
   EXPECT_EQ(error_of([] { read({"a,b\nx,\n", {}}); }), "e.csv:2: a node id is empty");
-  EXPECT_EQ(error_of([] { read({"a,b\n0,12x\n", "f\n1\n2\n"}); }), "e.csv:2: node id '12x' is not an integer");
-  EXPECT_EQ(error_of([] { read({"a,b\n0,2\n", "f\n1\n2\n"}); }),
-            "e.csv:2: node id '2' is outside 0 to 1, the rows of n.csv; if it has a column of ids, name it with --id");
+  EXPECT_EQ(error_of([] {
+              read({"a,b\n0,12x\n", "f\n1\n2\n"});
+            }),
+            "e.csv:2: node id '12x' is not an integer");
+  EXPECT_EQ(error_of([] {
+              read({"a,b\n0,2\n", "f\n1\n2\n"});
+            }),
+            "e.csv:2: node id '2' is outside 0 to 1, the rows of n.csv; if it has a column of ids, name it "
+            "with --id");
   LoadOptions by_id;
   by_id.id = "k";
-  EXPECT_EQ(error_of([&] { read({"a,b\nx,z\n", "k\nx\ny\n"}, by_id); }), "e.csv:2: node id 'z' is not in n.csv");
+  EXPECT_EQ(error_of([&] {
+              read({"a,b\nx,z\n", "k\nx\ny\n"}, by_id);
+            }),
+            "e.csv:2: node id 'z' is not in n.csv");
   LoadOptions cost;
   cost.edge_cost = "c";
-  EXPECT_EQ(error_of([&] { read({"a,b,c\n0,1,-1\n", {}}, cost); }), "e.csv:2: edge cost '-1' is not a number of at least 0");
-  EXPECT_EQ(error_of([&] { read({"a,b,k\n0,1,1\n", {}}, cost); }),
+  EXPECT_EQ(error_of([&] {
+              read({"a,b,c\n0,1,-1\n", {}}, cost);
+            }),
+            "e.csv:2: edge cost '-1' is not a number of at least 0");
+  EXPECT_EQ(error_of([&] {
+              read({"a,b,k\n0,1,1\n", {}}, cost);
+            }),
             "e.csv: --edge-cost: column 'c' is unknown; did you mean 'a'? known: a, b, k");
   LoadOptions weight;
   weight.edge_weight = "c";
-  EXPECT_EQ(error_of([&] { read({"a,b,c\n0,1,inf\n", {}}, weight); }), "e.csv:2: edge weight 'inf' is not a number");
+  EXPECT_EQ(error_of([&] {
+              read({"a,b,c\n0,1,inf\n", {}}, weight);
+            }),
+            "e.csv:2: edge weight 'inf' is not a number");
   LoadOptions target;
   target.target = "y";
-  EXPECT_EQ(error_of([&] { read({"0,1\n", {}}, target); }),
+  EXPECT_EQ(error_of([&] {
+              read({"0,1\n", {}}, target);
+            }),
             "--target names a column of the node table: give that file with --nodes");
 }
 
@@ -194,8 +230,9 @@ TEST(CsvNodes, NumbersCategoriesGapsAndSplit) {
   EXPECT_EQ(dataset.features.dense, (std::vector<float>{30, 0, 1, 40, 1, 0, 50, 0, 1, 40, 0, 0}));
   EXPECT_EQ(dataset.targets.names, (std::vector<std::string>{"blue", "red"}));
   EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{1, 0, -1, 1}));
-  EXPECT_EQ(dataset.notes, (std::vector<std::string>{"column 'age': 2 empty cells were filled with the mean, 40",
-                                                     "1 nodes of the split have no label and are left out of it"}));
+  EXPECT_EQ(dataset.notes,
+            (std::vector<std::string>{"column 'age': 2 empty cells were filled with the mean, 40",
+                                      "1 nodes of the split have no label and are left out of it"}));
   ASSERT_EQ(dataset.splits.size(), 1u);
   EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{0}));
   EXPECT_EQ(dataset.splits[0].val, (std::vector<NodeId>{1}));
@@ -246,23 +283,27 @@ TEST(CsvNodes, Errors) {
   LoadOptions target;
   target.target = "MedianIncom";
   EXPECT_EQ(error("MedianIncome,b\n1,1\n", target),
-            "n.csv: --target: column 'MedianIncom' is unknown; did you mean 'MedianIncome'? known: MedianIncome, b");
+            "n.csv: --target: column 'MedianIncom' is unknown; did you mean 'MedianIncome'? known: "
+            "MedianIncome, b");
   target.target = "a";
   EXPECT_EQ(error("a,b\n,1\n,2\n", target), "n.csv: column 'a', the target, has no values");
   target.task = "regression";
   EXPECT_EQ(error("a,b\n1,1\nx,2\n", target), "n.csv:3: a 'x' is not a number");
   LoadOptions part;
   part.split_column = "s";
-  EXPECT_EQ(error("s,b\ntrain,1\ndev,2\n", part), "n.csv:3: split 'dev' is none of train, val, test or empty");
+  EXPECT_EQ(error("s,b\ntrain,1\ndev,2\n", part),
+            "n.csv:3: split 'dev' is none of train, val, test or empty");
   std::string names = "who\n", wide = "y\n";
   for (int i = 0; i < 30; ++i) names += "person" + std::to_string(i) + "\n";
-  EXPECT_EQ(error(names), "n.csv: column 'who' is text with 30 different values in 30 rows, which makes no features; "
-                          "leave it out with --drop who");
+  EXPECT_EQ(error(names),
+            "n.csv: column 'who' is text with 30 different values in 30 rows, which makes no features; "
+            "leave it out with --drop who");
   for (int i = 0; i < 1100; ++i) wide += "c" + std::to_string(i) + "\n";
   LoadOptions many;
   many.target = "y";
-  EXPECT_EQ(error(wide, many), "n.csv: column 'y', the target, has over 1000 classes; is it a number to predict "
-                               "(--task regression)?");
+  EXPECT_EQ(error(wide, many),
+            "n.csv: column 'y', the target, has over 1000 classes; is it a number to predict "
+            "(--task regression)?");
 }
 
 TEST(CsvFolder, KnownColumnsAndGzip) {
@@ -280,7 +321,8 @@ TEST(Gzip, Errors) {
   const std::string packed = gzip("hello hello hello");
   EXPECT_EQ(gunzip(packed, "x.gz"), "hello hello hello");
   EXPECT_EQ(gunzip(packed + packed, "x.gz"), "hello hello hellohello hello hello");
-  EXPECT_EQ(error_of([&] { gunzip(packed.substr(0, 12), "x.gz"); }), "x.gz: byte 12: the compressed data ends early");
+  EXPECT_EQ(error_of([&] { gunzip(packed.substr(0, 12), "x.gz"); }),
+            "x.gz: byte 12: the compressed data ends early");
   EXPECT_EQ(error_of([&] { gunzip("plain text", "x.gz"); }), "x.gz: byte 2: the compressed data is damaged");
   EXPECT_EQ(error_of([&] { inflate_raw("x", 1000000, "x.gz"); }),
             "x.gz: claims 1000000 bytes in 1 compressed ones, more than DEFLATE can hold");

@@ -12,7 +12,6 @@ namespace {
 
 using test::error_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 using Arrays = std::map<std::string, std::string>;
 

@@ -29,9 +29,11 @@ TEST(Load, Errors) {
   const test::ScopedEnvironment mirror("QW_DATA_MIRROR", nullptr);
   EXPECT_EQ(error_of([] { load_dataset(""); }),
             "no data: give a name, a file, a folder or a generator, or your own CSV with --edges");
-  EXPECT_EQ(error_of([] { load_dataset("corra"); }).substr(0, 51), "--data 'corra' is unknown; did you mean 'cora'? kno");
-  EXPECT_EQ(error_of([] { load_dataset("cora"); }),
-            "cora is not in the cache, " + (folder.path() / "datasets/cora").string() + "; get it with: qw data get cora");
+  EXPECT_EQ(error_of([] { load_dataset("corra"); }).substr(0, 51),
+            "--data 'corra' is unknown; did you mean 'cora'? kno");
+  EXPECT_EQ(error_of([] { load_dataset("cora"); }), "cora is not in the cache, " +
+                                                        (folder.path() / "datasets/cora").string() +
+                                                        "; get it with: qw data get cora");
   LoadOptions own;
   own.edges = "e.csv";
   EXPECT_EQ(error_of([&] { load_dataset("cora", own); }),
@@ -39,7 +41,9 @@ TEST(Load, Errors) {
   const std::string odd = folder.write("odd.bin", "x").string();
   const std::string tried = error_of([&] { load_dataset(odd); });
   EXPECT_EQ(tried.find(odd + ": is in no format known here; tried heterophilous-npz ("), 0u) << tried;
-  EXPECT_NE(tried.find("csv (FILE.csv of edges, or a folder with edges.csv and nodes.csv)"), std::string::npos) << tried;
+  EXPECT_NE(tried.find("csv (FILE.csv of edges, or a folder with edges.csv and nodes.csv)"),
+            std::string::npos)
+      << tried;
 }
 
 TEST(Load, MirrorIsUsedWhenSet) {
@@ -58,7 +62,8 @@ TEST(Load, EveryPublishedGraph) {
   for (const DatasetCard& card : dataset_cards()) {
     SCOPED_TRACE(card.name);
     const std::filesystem::path folder = test::shared_datasets() / card.mirror_folder();
-    const std::string what = card.name == card.mirror_folder() ? folder.string() : (folder / card.entry).string();
+    const std::string what =
+        card.name == card.mirror_folder() ? folder.string() : (folder / card.entry).string();
     LoadOptions options;
     options.directed = card.directed;
     const Dataset dataset = load_dataset(what, options);
@@ -67,7 +72,8 @@ TEST(Load, EveryPublishedGraph) {
     if (!published.contains(card.name)) continue;
     const auto& row = published.at(card.name);
     if (row[0] != dataset.graph.num_nodes() || row[2] != dataset.graph.num_edges()) continue;
-    // The paper counted arcs and, on Actor, the 93 self-loops of the original file, which the npz does not have.
+    // The paper counted arcs and, on Actor, the 93 self-loops of the original file, which the npz does not
+    // have.
     const double self_loops = card.name == "actor" ? 93 : 0;
     const auto arcs = 2.0 * static_cast<double>(dataset.graph.num_edges());
     const double rate = intra_edge_rate(dataset.graph, dataset.targets).value();
@@ -96,12 +102,14 @@ TEST(Load, GoldenSplits) {
   QW_SKIP_WITHOUT(file);
   QW_SKIP_WITHOUT(test::shared_datasets());
   const auto golden = nlohmann::json::parse(std::ifstream(file));
-  EXPECT_TRUE(std::equal(kPublishedSeeds.begin(), kPublishedSeeds.end(), golden.at("seeds").begin(), golden.at("seeds").end()));
+  EXPECT_TRUE(std::equal(kPublishedSeeds.begin(), kPublishedSeeds.end(), golden.at("seeds").begin(),
+                         golden.at("seeds").end()));
   int checked = 0;
   for (const auto& [name, cases] : golden.at("splits").items()) {
     const Dataset dataset = load_dataset((test::shared_datasets() / name).string());
     for (const auto& expected : cases) {
-      const Split split = published_split(dataset.targets, expected.at("seed"), expected.at("train_rate"), expected.at("val_rate"));
+      const Split split = published_split(dataset.targets, expected.at("seed"), expected.at("train_rate"),
+                                          expected.at("val_rate"));
       EXPECT_EQ(nlohmann::json(split.train), expected.at("train")) << name << " " << expected.at("seed");
       EXPECT_EQ(nlohmann::json(split.val), expected.at("val")) << name;
       EXPECT_EQ(nlohmann::json(split.test), expected.at("test")) << name;
@@ -148,18 +156,22 @@ TEST_P(SaveAndLoad, KeepsWeightsAndDirections) {
   dataset.name = "toy";
   dataset.graph = Graph::build(std::move(edges), directed);
   dataset.targets = class_targets({0, -1, 1});
-  const std::string path = (folder.path() / (GetParam() == "csv" ? "toy" : GetParam() == "csr-npz" ? "toy.npz" : "toy.mtx")).string();
+  const std::string path = (folder.path() / (GetParam() == "csv"       ? "toy"
+                                             : GetParam() == "csr-npz" ? "toy.npz"
+                                                                       : "toy.mtx"))
+                               .string();
   save_dataset(dataset, GetParam(), path);
   LoadOptions options;
   options.directed = true;
   expect_same(load_dataset(path, options), dataset);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, SaveAndLoad, testing::Values("csv", "csr-npz", "matrix-market"), [](const auto& param) {
-  std::string name = param.param;
-  name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Formats, SaveAndLoad, testing::Values("csv", "csr-npz", "matrix-market"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+                           return name;
+                         });
 
 TEST(Save, CsvKeepsCostsIdsSplitAndValues) {
   const test::TemporaryFolder folder;
@@ -185,7 +197,8 @@ TEST(Save, Errors) {
   values.graph = Graph::build(test::edge_list(1, {}));
   values.targets = value_targets({1, 2}, {"a", "b"});
   EXPECT_EQ(error_of([&] { save_dataset(values, "csv", "x"); }), "toy: csv holds one target per node, not 2");
-  EXPECT_EQ(error_of([&] { save_dataset(values, "csr-npz", "x"); }), "toy: csr-npz holds one target per node, not 2");
+  EXPECT_EQ(error_of([&] { save_dataset(values, "csr-npz", "x"); }),
+            "toy: csr-npz holds one target per node, not 2");
   EXPECT_EQ(error_of([&] { save_dataset(values, "matrix-market", "x"); }),
             "toy: matrix-market holds classes only, and the target is regression; use csv");
   EXPECT_EQ(error_of([&] { save_dataset(values, "cvs", "x"); }),
@@ -195,7 +208,8 @@ TEST(Save, Errors) {
   Dataset costly;
   costly.name = "toy";
   costly.graph = Graph::build(std::move(edges));
-  EXPECT_EQ(error_of([&] { save_dataset(costly, "csr-npz", "x"); }), "toy: csr-npz cannot hold edge costs; use csv");
+  EXPECT_EQ(error_of([&] { save_dataset(costly, "csr-npz", "x"); }),
+            "toy: csr-npz cannot hold edge costs; use csv");
   EXPECT_EQ(error_of([&] { save_dataset(costly, "matrix-market", "x"); }),
             "toy: matrix-market cannot hold edge costs; use csv");
 }
@@ -205,7 +219,8 @@ TEST(CheckConsistent, NamesTheDataset) {
   dataset.name = "toy";
   dataset.graph = Graph::build(test::edge_list(3, {}));
   dataset.targets = class_targets({0, 1});
-  EXPECT_EQ(error_of([&] { check_consistent(dataset); }), "toy: the graph has 3 nodes but there are 2 targets");
+  EXPECT_EQ(error_of([&] { check_consistent(dataset); }),
+            "toy: the graph has 3 nodes but there are 2 targets");
 }
 
 TEST(CheckCounts, NamesTheFirstDifference) {

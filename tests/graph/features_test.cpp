@@ -68,9 +68,13 @@ TEST(Features, RowNormalisation) {
 
 TEST(Features, Errors) {
   EXPECT_EQ(error_of([] { features_from_rows(2, {0, 1}, {2}, {1}); }), "feature column 2 is outside 0 to 1");
-  EXPECT_EQ(error_of([] { features_from_rows(2, {0, 2}, {0}, {1}); }),
+  EXPECT_EQ(error_of([] {
+              features_from_rows(2, {0, 2}, {0}, {1});
+            }),
             "sparse features are inconsistent: 1 indices, 1 values, row offsets end at 2");
-  EXPECT_EQ(error_of([] { features_from_rows(2, {0, 1, 0, 1}, {0}, {1}); }),
+  EXPECT_EQ(error_of([] {
+              features_from_rows(2, {0, 1, 0, 1}, {0}, {1});
+            }),
             "sparse features are inconsistent: 1 indices, 1 values, row offsets end at 1");
   EXPECT_EQ(error_of([] { features_from_rows(int64_t{1} << 40, {0}, {}, {}); }),
             "features have 0 to 2147483647 columns, not 1099511627776");

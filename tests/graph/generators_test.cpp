@@ -40,11 +40,13 @@ TEST(Csbm, HasWhatWasAsked) {
 
 TEST(Csbm, FeaturesAreClassMeansPlusNoise) {
   const Dataset dataset = generate("csbm:nodes=5000,features=16,classes=2,signal=3,degree=4");
-  // Averages over a class estimate its mean, of length 3, to 1/sqrt(2500) in each of 16 directions of size 1/4.
+  // Averages over a class estimate its mean, of length 3, to 1/sqrt(2500) in each of 16 directions of size
+  // 1/4.
   std::vector<double> sums(2 * 16, 0.0);
   double noise = 0;
   for (int64_t node = 0; node < 5000; ++node) {
-    for (int k = 0; k < 16; ++k) sums[dataset.targets.classes[node] * 16 + k] += dataset.features.dense[node * 16 + k] / 2500;
+    for (int k = 0; k < 16; ++k)
+      sums[dataset.targets.classes[node] * 16 + k] += dataset.features.dense[node * 16 + k] / 2500;
   }
   for (int c = 0; c < 2; ++c) {
     double square = 0;
@@ -53,7 +55,8 @@ TEST(Csbm, FeaturesAreClassMeansPlusNoise) {
   }
   for (int64_t node = 0; node < 5000; ++node) {
     for (int k = 0; k < 16; ++k) {
-      const double rest = dataset.features.dense[node * 16 + k] - sums[dataset.targets.classes[node] * 16 + k];
+      const double rest =
+          dataset.features.dense[node * 16 + k] - sums[dataset.targets.classes[node] * 16 + k];
       noise += rest * rest / 5000;
     }
   }
@@ -70,7 +73,8 @@ TEST(Csbm, SameBitsForAnyNumberOfThreadsAndOnEveryPlatform) {
     EXPECT_EQ(now, first);
   }
   EXPECT_EQ(first, 9620784705157391413ull);  // written down once on aarch64
-  EXPECT_NE(fingerprint(generate("csbm:nodes=20000,degree=20,homophily=0.7,features=8,classes=3,seed=10")), first);
+  EXPECT_NE(fingerprint(generate("csbm:nodes=20000,degree=20,homophily=0.7,features=8,classes=3,seed=10")),
+            first);
 }
 
 TEST(Csbm, Extremes) {
@@ -82,16 +86,22 @@ TEST(Csbm, Extremes) {
 }
 
 TEST(Csbm, Errors) {
-  EXPECT_EQ(error_of([] { generate("csbm:nodes=0"); }), "csbm: nodes '0' is not a whole number from 1 to 2147483646");
-  EXPECT_EQ(error_of([] { generate("csbm:nodes=3,classes=5"); }), "csbm: 5 classes need at least as many nodes, not 3");
+  EXPECT_EQ(error_of([] { generate("csbm:nodes=0"); }),
+            "csbm: nodes '0' is not a whole number from 1 to 2147483646");
+  EXPECT_EQ(error_of([] { generate("csbm:nodes=3,classes=5"); }),
+            "csbm: 5 classes need at least as many nodes, not 3");
   EXPECT_EQ(error_of([] { generate("csbm:nodes=10,degree=8,classes=1,homophily=1"); }),
-            "csbm: degree=8 and homophily=1 want 40 edges within classes, but only 45 pairs are there and at most half "
+            "csbm: degree=8 and homophily=1 want 40 edges within classes, but only 45 pairs are there and at "
+            "most half "
             "of them are drawn; lower the degree");
-  EXPECT_EQ(error_of([] { generate("csbm:nodes=10,degree=2,classes=1"); }),
-            "csbm: degree=2 and homophily=0.2 want 8 edges between classes, but only 0 pairs are there and at most "
-            "half of them are drawn; lower the degree");
-  EXPECT_EQ(error_of([] { generate("karate:nodes=3"); }), "karate: takes no options, but 'nodes=3' was given");
-  EXPECT_EQ(error_of([] { generate("carate"); }), "generator 'carate' is unknown; did you mean 'karate'? known: csbm, karate");
+  EXPECT_EQ(
+      error_of([] { generate("csbm:nodes=10,degree=2,classes=1"); }),
+      "csbm: degree=2 and homophily=0.2 want 8 edges between classes, but only 0 pairs are there and at most "
+      "half of them are drawn; lower the degree");
+  EXPECT_EQ(error_of([] { generate("karate:nodes=3"); }),
+            "karate: takes no options, but 'nodes=3' was given");
+  EXPECT_EQ(error_of([] { generate("carate"); }),
+            "generator 'carate' is unknown; did you mean 'karate'? known: csbm, karate");
 }
 
 TEST(Karate, IsTheClub) {

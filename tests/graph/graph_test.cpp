@@ -133,7 +133,8 @@ TEST(Graph, DuplicatesKeepTheLowestCostAndTheFirstWeight) {
   const Graph graph = Graph::build(std::move(list), options, &report);
   EXPECT_EQ(edges_of(graph), (Pairs{{0, 1}, {1, 2}}));
   EXPECT_EQ(std::vector<double>(graph.costs().begin(), graph.costs().end()), (std::vector<double>{1, 3}));
-  EXPECT_EQ(std::vector<double>(graph.weights().begin(), graph.weights().end()), (std::vector<double>{10, 50}));
+  EXPECT_EQ(std::vector<double>(graph.weights().begin(), graph.weights().end()),
+            (std::vector<double>{10, 50}));
   EXPECT_EQ(report.edge_of_given, (std::vector<EdgeId>{1, 0, 1, 0}));
 }
 
@@ -176,7 +177,8 @@ TEST(Graph, Errors) {
   strict.self_loops = EdgePolicy::kError;
   strict.duplicates = EdgePolicy::kError;
   EXPECT_EQ(error(edge_list(2, {{0, 1}, {1, 1}}), strict), "edge 1 joins node 1 to itself");
-  EXPECT_EQ(error(edge_list(2, {{0, 1}, {1, 0}}), strict), "the edge between nodes 0 and 1 is given more than once");
+  EXPECT_EQ(error(edge_list(2, {{0, 1}, {1, 0}}), strict),
+            "the edge between nodes 0 and 1 is given more than once");
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ Dense dense(const CsrMatrix& matrix) {
 void expect_near(const Dense& found, const Dense& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
-    for (size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(found[i][j], expected[i][j], 1e-15) << i << "," << j;
+    for (size_t j = 0; j < found.size(); ++j)
+      EXPECT_NEAR(found[i][j], expected[i][j], 1e-15) << i << "," << j;
   }
 }
 

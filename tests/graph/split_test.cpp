@@ -92,17 +92,26 @@ TEST(Split, Errors) {
   EXPECT_EQ(error_of([&] { random_split(values, 1, 0.9, 0.2); }),
             "a split needs train and validation shares of at least 0 that sum to at most 1, not 0.9 and 0.2");
   EXPECT_EQ(error_of([&] { per_class_split(classes(100, 2), 1); }),
-            "the per-class split wants 500 validation and 1000 test nodes, but only 60 labelled nodes are left after "
+            "the per-class split wants 500 validation and 1000 test nodes, but only 60 labelled nodes are "
+            "left after "
             "training took 40");
   const Targets sparse = class_targets({0, 1, -1, -1, -1, -1, -1, -1, -1, -1});
   EXPECT_EQ(error_of([&] { published_split(sparse, 1); }),
-            "the published split wants 2 validation nodes, but only 0 labelled nodes are left after training took 2; "
+            "the published split wants 2 validation nodes, but only 0 labelled nodes are left after training "
+            "took 2; "
             "use a random split");
-  EXPECT_EQ(error_of([&] { check_split({{0}, {0}, {}}, classes(3, 2)); }),
+  EXPECT_EQ(error_of([&] {
+              check_split({{0}, {0}, {}}, classes(3, 2));
+            }),
             "node 0 stands in the train part and in the validation part of the split");
-  EXPECT_EQ(error_of([&] { check_split({{}, {}, {7}}, classes(3, 2)); }),
+  EXPECT_EQ(error_of([&] {
+              check_split({{}, {}, {7}}, classes(3, 2));
+            }),
             "the test part of the split has node 7, but nodes are 0 to 2");
-  EXPECT_EQ(error_of([&] { check_split({{2}, {}, {}}, sparse); }), "the train part of the split has node 2, which has no label");
+  EXPECT_EQ(error_of([&] {
+              check_split({{2}, {}, {}}, sparse);
+            }),
+            "the train part of the split has node 2, which has no label");
 }
 
 TEST(SplitSpec, NamesAndOptions) {
@@ -111,13 +120,16 @@ TEST(SplitSpec, NamesAndOptions) {
   dataset.targets = classes(100, 2);
   dataset.splits = {{{1}, {2}, {3}}};
   EXPECT_EQ(make_split(dataset, "published", 9).train, published_split(dataset.targets, 9).train);
-  EXPECT_EQ(make_split(dataset, "random:train=0.5,val=0.1", 9).val, random_split(dataset.targets, 9, 0.5, 0.1).val);
-  EXPECT_EQ(make_split(dataset, "per-class:train=5,val=10,test=20", 9).test, per_class_split(dataset.targets, 9, 5, 10, 20).test);
+  EXPECT_EQ(make_split(dataset, "random:train=0.5,val=0.1", 9).val,
+            random_split(dataset.targets, 9, 0.5, 0.1).val);
+  EXPECT_EQ(make_split(dataset, "per-class:train=5,val=10,test=20", 9).test,
+            per_class_split(dataset.targets, 9, 5, 10, 20).test);
   EXPECT_EQ(make_split(dataset, "stored", 9).val, (std::vector<NodeId>{2}));
   EXPECT_EQ(error_of([&] { make_split(dataset, "stored:index=1", 9); }),
             "toy has 1 stored splits, so there is none of index 1");
-  EXPECT_EQ(error_of([&] { make_split(dataset, "publish", 9); }),
-            "split 'publish' is unknown; did you mean 'published'? known: published, per-class, random, stored");
+  EXPECT_EQ(
+      error_of([&] { make_split(dataset, "publish", 9); }),
+      "split 'publish' is unknown; did you mean 'published'? known: published, per-class, random, stored");
   EXPECT_EQ(error_of([&] { make_split(dataset, "random:trian=0.5", 9); }),
             "random: 'trian' is unknown; did you mean 'train'? known: train, val");
 }

@@ -139,11 +139,10 @@ void for_lines(std::string_view text, const Visit& visit) {
   }
 }
 
-// Splits the rows at line ends into about equal pieces.
-std::vector<std::string_view> pieces_of(std::string_view rows) {
+// Splits the rows at line ends into at most `most` about equal pieces.
+std::vector<std::string_view> pieces_of(std::string_view rows, size_t most) {
   constexpr size_t kSmallestPiece = 1 << 16;
-  const size_t count =
-      std::clamp<size_t>(rows.size() / kSmallestPiece, 1, 4 * static_cast<size_t>(thread_count()));
+  const size_t count = std::clamp<size_t>(rows.size() / kSmallestPiece, 1, most);
   std::vector<std::string_view> pieces;
   size_t begin = 0;
   for (size_t piece = 1; piece <= count && begin < rows.size(); ++piece) {
@@ -165,7 +164,8 @@ void parse_plain_rows(const EdgeTable& table, const Resolve& resolve, EdgeList& 
     std::optional<Problem> problem;
   };
   std::vector<Piece> pieces;
-  for (const std::string_view text : pieces_of(table.rows)) pieces.push_back({text, 0, 0, {}});
+  const size_t most = Resolve::kParallel ? 4 * static_cast<size_t>(thread_count()) : 1;
+  for (const std::string_view text : pieces_of(table.rows, most)) pieces.push_back({text, 0, 0, {}});
   parallel_tasks(static_cast<int>(pieces.size()), [&](int task) {
     Piece& piece = pieces[task];
     for_lines(piece.text, [&](std::string_view line) {
@@ -234,6 +234,7 @@ void parse_rows(const EdgeTable& table, const Resolve& resolve, EdgeList& edges)
 }
 
 struct KnownIds {
+  static constexpr bool kParallel = true;
   const NodeIds& ids;
   NodeId node(std::string_view field) const { return ids.find(trim(field)).value_or(-1); }
   std::string explain(std::string_view field) const { return ids.explain(trim(field)); }
@@ -242,6 +243,7 @@ struct KnownIds {
 // Ids as they are, when all are plain numbers; throws NotNumbers otherwise.
 struct NotNumbers {};
 struct PlainNumbers {
+  static constexpr bool kParallel = true;
   NodeId node(std::string_view field) const {
     if (const auto number = plain_number(trim(field))) return *number;
     throw NotNumbers{};
@@ -249,16 +251,13 @@ struct PlainNumbers {
   std::string explain(std::string_view) const { return {}; }
 };
 
-// Any text, numbered in order of appearance; for one thread.
+// Any text, numbered in order of appearance.
 struct AppearingIds {
-  std::unordered_map<std::string, NodeId>& numbers;
-  std::vector<std::string>& names;
+  static constexpr bool kParallel = false;
+  NameTable& table;
   NodeId node(std::string_view field) const {
-    std::string name(trim(field));
-    if (name.empty()) return -1;
-    const auto [entry, is_new] = numbers.try_emplace(std::move(name), static_cast<NodeId>(names.size()));
-    if (is_new) names.push_back(entry->first);
-    return entry->second;
+    const std::string_view name = trim(field);
+    return name.empty() ? -1 : table.find_or_add(name);
   }
   std::string explain(std::string_view) const { return "a node id is empty"; }
 };
@@ -315,9 +314,10 @@ EdgeList read_edge_csv(std::string_view text, const std::string& label, const Lo
     compact_numbers(edges, text.size(), discovered);
   } catch (const NotNumbers&) {
     edges = {};
-    std::unordered_map<std::string, NodeId> numbers;
-    parse_quoted_rows(table, AppearingIds{numbers, discovered}, edges);
-    edges.num_nodes = static_cast<int64_t>(discovered.size());
+    NameTable names;
+    parse_rows(table, AppearingIds{names}, edges);
+    edges.num_nodes = static_cast<int64_t>(names.size());
+    discovered = names.take_names();
   }
   return edges;
 }

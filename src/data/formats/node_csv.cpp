@@ -100,19 +100,19 @@ void for_rows(std::string_view text, const Layout& layout, const Visit& visit) {
 
 NodeIds make_ids(std::string_view text, const Layout& layout, int64_t rows) {
   if (layout.id == kNoColumn) return NodeIds::row_numbers(rows, layout.header.label);
-  std::vector<std::string> names;
-  std::unordered_map<std::string, int64_t> line_of;
+  NameTable seen;
+  std::vector<int64_t> line_of;
   for_rows(text, layout, [&](const std::vector<std::string_view>& cells, int64_t line) {
     const std::string_view name = cells[layout.id];
     if (name.empty()) fail_at_line(layout.header.label, line, "the node id is empty");
-    const auto [entry, is_new] = line_of.try_emplace(std::string(name), line);
-    if (!is_new) {
+    const auto row = static_cast<size_t>(seen.find_or_add(name));
+    if (row < line_of.size()) {
       fail_at_line(layout.header.label, line,
-                   fmt::format("node id {} stands already in line {}", in_quotes(name), entry->second));
+                   fmt::format("node id {} stands already in line {}", in_quotes(name), line_of[row]));
     }
-    names.emplace_back(name);
+    line_of.push_back(line);
   });
-  return NodeIds::named(std::move(names), layout.header.label);
+  return NodeIds::named(seen.take_names(), layout.header.label);
 }
 
 // One table column and the feature columns it becomes.
@@ -152,7 +152,7 @@ std::vector<FeatureColumn> plan_features(const Layout& layout, const std::vector
       }
       for (const std::string& value : summary.values) {
         column.category.emplace(value, next++);
-        table.features.names.push_back(name + "=" + value);
+        table.features.names.push_back(fmt::format("{}={}", name, value));
       }
     }
     plan.push_back(std::move(column));
@@ -258,13 +258,14 @@ void read_split(std::string_view text, const Layout& layout, NodeTable& table) {
   int64_t unlabelled = 0;
   for_rows(text, layout, [&](const std::vector<std::string_view>& cells, int64_t line) {
     const std::string part = lower(cells[layout.split]);
-    std::vector<NodeId>* members = part == "train"                                                 ? &split.train
+    std::vector<NodeId>* members = part == "train"                                            ? &split.train
                                    : part == "val" || part == "valid" || part == "validation" ? &split.val
-                                   : part == "test"                                                ? &split.test
-                                                                                                   : nullptr;
+                                   : part == "test"                                           ? &split.test
+                                                                                              : nullptr;
     if (members == nullptr && !part.empty()) {
-      fail_at_line(layout.header.label, line,
-                   fmt::format("split {} is none of train, val, test or empty", in_quotes(cells[layout.split])));
+      fail_at_line(
+          layout.header.label, line,
+          fmt::format("split {} is none of train, val, test or empty", in_quotes(cells[layout.split])));
     }
     const bool labelled = table.targets.task == Task::kNone || table.targets.known(node);
     if (members != nullptr && labelled) members->push_back(node);
@@ -272,7 +273,8 @@ void read_split(std::string_view text, const Layout& layout, NodeTable& table) {
     ++node;
   });
   if (unlabelled > 0) {
-    table.notes.push_back(fmt::format("{} nodes of the split have no label and are left out of it", unlabelled));
+    table.notes.push_back(
+        fmt::format("{} nodes of the split have no label and are left out of it", unlabelled));
   }
   table.splits.push_back(std::move(split));
 }

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "qw/graph/graph.h"
@@ -24,6 +23,30 @@ inline std::optional<NodeId> plain_number(std::string_view text) {
   return static_cast<NodeId>(value);
 }
 
+// Names and their numbers, 0, 1, 2, ... in the order in which they came: an open hash table, one cache line a
+// lookup.
+class NameTable {
+ public:
+  void reserve(size_t count);
+  size_t size() const { return names_.size(); }
+  const std::vector<std::string>& names() const { return names_; }
+  std::vector<std::string> take_names() { return std::move(names_); }
+
+  std::optional<NodeId> find(std::string_view name) const;
+  NodeId find_or_add(std::string_view name);
+
+ private:
+  struct Slot {
+    uint64_t hash = 0;
+    NodeId number = -1;  // none
+  };
+  size_t slot_of(std::string_view name, uint64_t hash) const;
+  void grow(size_t slots);
+
+  std::vector<Slot> slots_;  // a power of two, at most half of them taken
+  std::vector<std::string> names_;
+};
+
 // An immutable map; lookups are safe from many threads.
 class NodeIds {
  public:
@@ -41,7 +64,7 @@ class NodeIds {
   std::optional<NodeId> find(std::string_view id) const;
   // "node id 'x' is not ...": why find() had no answer.
   std::string explain(std::string_view id) const;
-  const std::vector<std::string>& names() const { return names_; }  // empty for row numbers
+  const std::vector<std::string>& names() const { return table_.names(); }  // empty for row numbers
 
  private:
   NodeIds() = default;
@@ -49,9 +72,8 @@ class NodeIds {
   int64_t size_ = 0;
   bool row_numbers_ = false;
   std::string described_by_;
-  std::vector<std::string> names_;
-  std::vector<NodeId> by_number_;                         // when all names are plain and not too spread out
-  std::unordered_map<std::string_view, NodeId> by_name_;  // otherwise; views into names_
+  NameTable table_;
+  std::vector<NodeId> by_number_;  // when all names are plain and not too spread out, instead of hashing
 };
 
 }  // namespace qw

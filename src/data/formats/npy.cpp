@@ -68,7 +68,7 @@ ItemType item_type(const NpyArray& array) {
   const std::optional<ItemType> type = parse_type(array.descr);
   if (!type) {
     fail(fmt::format("{}: items of type {}; expected bool, integers, floating point or text", array.label,
-                     qw::quoted(array.descr)));
+                     in_quotes(array.descr)));
   }
   return *type;
 }
@@ -125,7 +125,7 @@ bool convert(In item, Out& out) {
     return item == In{0} || item == In{1};
   } else if constexpr (std::is_integral_v<In>) {
     if (!std::in_range<Out>(item)) return false;
-    out = static_cast<Out>(item);
+    out = static_cast<Out>(item);  // NOLINT(bugprone-signed-char-misuse): an int8 is a number here
     return true;
   } else {
     const double lowest = std::ldexp(-1.0, std::numeric_limits<Out>::digits);
@@ -204,7 +204,7 @@ std::vector<Out> numbers(const NpyArray& array) {
     case 'O':
       fail(array.label + ": holds Python objects, which are never unpickled; expected numbers");
     default:
-      fail(fmt::format("{}: holds text ({}); expected numbers", array.label, qw::quoted(array.descr)));
+      fail(fmt::format("{}: holds text ({}); expected numbers", array.label, in_quotes(array.descr)));
   }
 }
 
@@ -257,7 +257,7 @@ class HeaderParser {
       parse_shape();
     } else {
       fail_at_byte(array_.label, offset_ + at_,
-                   fmt::format("the header's key {} is unknown or stands twice", qw::quoted(key)));
+                   fmt::format("the header's key {} is unknown or stands twice", in_quotes(key)));
     }
   }
 
@@ -310,7 +310,7 @@ class HeaderParser {
     const std::string_view rest = text_.substr(at_, 12);
     fail_at_byte(array_.label, offset_ + at_,
                  fmt::format("the header should have {}, found {}", expected,
-                             rest.empty() ? "its end" : qw::quoted(rest)));
+                             rest.empty() ? "its end" : in_quotes(rest)));
   }
 
   std::string_view text_;
@@ -364,7 +364,7 @@ std::vector<bool> NpyArray::as_bool() const { return numbers<bool>(*this); }
 
 std::vector<std::string> NpyArray::as_strings() const {
   const ItemType type = item_type(*this);
-  if (!is_string()) fail(fmt::format("{}: items of type {}; expected text", label, qw::quoted(descr)));
+  if (!is_string()) fail(fmt::format("{}: items of type {}; expected text", label, in_quotes(descr)));
   std::vector<std::string> result;
   result.reserve(size());
   for (int64_t k = 0; k < size(); ++k) {
@@ -392,7 +392,7 @@ void check_array(const NpyArray& array) {
                                               : bytes % type.bytes == 0 && *count == bytes / type.bytes);
   if (!fits) {
     fail(fmt::format("{}: shape {} of {} does not fit the {} bytes of data", array.label,
-                     show_shape(array.shape), qw::quoted(array.descr), bytes));
+                     show_shape(array.shape), in_quotes(array.descr), bytes));
   }
 }
 
@@ -449,7 +449,7 @@ std::string write_npy(const std::vector<std::string>& values, const std::vector<
   size_t width = 1;
   for (const std::string& value : values) {
     std::optional<std::u32string> text = decode_utf8(value);
-    if (!text) fail(fmt::format("cannot write {} as a unicode array: it is not UTF-8", qw::quoted(value)));
+    if (!text) fail(fmt::format("cannot write {} as a unicode array: it is not UTF-8", in_quotes(value)));
     width = std::max(width, text->size());
     texts.push_back(std::move(*text));
   }
@@ -465,7 +465,7 @@ NpzArchive::NpzArchive(std::string bytes, std::string label)
     : label_(std::move(label)), archive_(std::move(bytes), label_) {}
 
 NpyArray NpzArchive::load(const std::string& name) const {
-  if (!has(name)) fail(fmt::format("{}: has no array {}", label_, qw::quoted(name)));
+  if (!has(name)) fail(fmt::format("{}: has no array {}", label_, in_quotes(name)));
   return read_npy(archive_.extract(name + ".npy"), label_ + ": " + name);
 }
 

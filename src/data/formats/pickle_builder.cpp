@@ -78,7 +78,7 @@ uint32_t PickleBuilder::global(std::string_view module, std::string_view name) {
   if (known == kKnownGlobals.end()) {
     bytes_.problem(
         fmt::format("asks for {}; only plain data is read and nothing in a pickle is ever executed",
-                    qw::quoted(fmt::format("{}.{}", module, name))));
+                    in_quotes(fmt::format("{}.{}", module, name))));
   }
   return add(known->global);
 }
@@ -192,7 +192,7 @@ std::shared_ptr<const PickleCsr> PickleBuilder::make_csr(const std::vector<uint3
     for (size_t k = 0; k < state.size(); k += 2) {
       if (get<std::string_view>(state[k], "the name of an attribute") == name) return state[k + 1];
     }
-    bytes_.problem(fmt::format("the csr_matrix lacks its attribute {}", qw::quoted(name)));
+    bytes_.problem(fmt::format("the csr_matrix lacks its attribute {}", in_quotes(name)));
   };
   const auto array = [&](std::string_view name) {
     return *get<std::shared_ptr<const NpyArray>>(attribute(name), "a numpy array");

@@ -51,7 +51,7 @@ std::string_view PickleBytes::line() {
 
 int64_t PickleBytes::integer(std::string_view digits) const {
   const std::optional<int64_t> value = parse_integer(digits);
-  if (!value) problem(fmt::format("expected an integer of 64 bits, found {}", quoted(digits)));
+  if (!value) problem(fmt::format("expected an integer of 64 bits, found {}", in_quotes(digits)));
   return *value;
 }
 
@@ -60,7 +60,7 @@ int64_t PickleBytes::integer_line() { return integer(line()); }
 double PickleBytes::number_line() {
   const std::string_view digits = line();
   const std::optional<double> value = parse_number(digits);
-  if (!value) problem(fmt::format("expected a number, found {}", quoted(digits)));
+  if (!value) problem(fmt::format("expected a number, found {}", in_quotes(digits)));
   return *value;
 }
 
@@ -70,7 +70,7 @@ std::string PickleBytes::bytes_line() {
   std::string_view repr = line();
   const bool quotes =
       repr.size() >= 2 && (repr.front() == '\'' || repr.front() == '"') && repr.back() == repr.front();
-  if (!quotes) problem(fmt::format("expected text between quotes, found {}", quoted(repr)));
+  if (!quotes) problem(fmt::format("expected text between quotes, found {}", in_quotes(repr)));
   repr = repr.substr(1, repr.size() - 2);
   std::string plain;
   for (size_t at = 0; at < repr.size(); ++at) {
@@ -85,7 +85,7 @@ std::string PickleBytes::bytes_line() {
       plain += static_cast<char>(hexadecimal(repr, at + 1, 2));
       at += 2;
     } else {
-      problem(fmt::format("text has an unknown escape in {}", quoted(repr)));
+      problem(fmt::format("text has an unknown escape in {}", in_quotes(repr)));
     }
   }
   return plain;
@@ -113,7 +113,7 @@ uint32_t PickleBytes::hexadecimal(std::string_view around, size_t at, size_t dig
     const char digit = at + k < around.size() ? lower(around.substr(at + k, 1)).front() : '\0';
     const size_t nibble = std::string_view("0123456789abcdef").find(digit);
     if (nibble == std::string_view::npos)
-      problem(fmt::format("text has an unknown escape in {}", quoted(around)));
+      problem(fmt::format("text has an unknown escape in {}", in_quotes(around)));
     value = value << 4 | static_cast<uint32_t>(nibble);
   }
   return value;

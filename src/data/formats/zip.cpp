@@ -169,7 +169,7 @@ void check_unique(const std::vector<ZipEntry>& entries, const std::string& label
   std::unordered_set<std::string_view> seen;
   for (const ZipEntry& entry : entries) {
     if (!seen.insert(entry.name).second)
-      fail(fmt::format("{}: holds {} twice", label, qw::quoted(entry.name)));
+      fail(fmt::format("{}: holds {} twice", label, in_quotes(entry.name)));
   }
 }
 
@@ -245,7 +245,7 @@ std::string_view ZipArchive::packed(const ZipEntry& entry) const {
   const auto extra_size = Fields::number<uint16_t>(header, 28);
   if (fields.slice(entry.header_offset + kLocalSize, name_size, "an entry's name") != entry.name) {
     fail_at_byte(label_, entry.header_offset,
-                 fmt::format("the local file header is not that of {}", qw::quoted(entry.name)));
+                 fmt::format("the local file header is not that of {}", in_quotes(entry.name)));
   }
   return fields.slice(entry.header_offset + kLocalSize + name_size + extra_size, entry.packed_size,
                       "an entry's contents");
@@ -253,7 +253,7 @@ std::string_view ZipArchive::packed(const ZipEntry& entry) const {
 
 std::string ZipArchive::extract(std::string_view name) const {
   const ZipEntry* entry = find(name);
-  if (entry == nullptr) fail(fmt::format("{}: has no entry {}", label_, qw::quoted(name)));
+  if (entry == nullptr) fail(fmt::format("{}: has no entry {}", label_, in_quotes(name)));
   const std::string label = fmt::format("{}: {}", label_, name);
   if (entry->encrypted) fail(label + ": is encrypted, which is not supported");
   const std::string_view contents = packed(*entry);
@@ -282,13 +282,15 @@ std::string write_zip(const std::vector<std::pair<std::string, std::string>>& fi
   for (const auto& [name, contents] : files) {
     if (name.size() > kSaturated16)
       fail(fmt::format("a name in a zip archive has up to 65,535 bytes, not {}", name.size()));
-    check_writable(contents.size(), qw::quoted(name));
+    check_writable(contents.size(), in_quotes(name));
     const std::string deflated = deflate_raw(contents);
     const std::string& packed = deflated.empty() ? contents : deflated;
     const ZipEntry entry{name,           packed.size(),      contents.size(),
                          archive.size(), checksum(contents), deflated.empty() ? kStored : kDeflated};
     append(archive, kLocalSignature);
-    archive += shared_fields(entry) + name + packed;
+    archive += shared_fields(entry);
+    archive += name;
+    archive += packed;
     append(directory, kCentralSignature);
     append(directory, kVersion);
     directory += shared_fields(entry);

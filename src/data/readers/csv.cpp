@@ -83,8 +83,10 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
   const std::string label = files.label(options.edges);
   EdgeList edges;
   {
-    const std::string text = files.read_text(options.edges);  // gone before the graph is built: it may be large
-    if (is_folder) adopt_columns(text, label, {{&options.edge_cost, "cost"}, {&options.edge_weight, "weight"}});
+    const std::string text =
+        files.read_text(options.edges);  // gone before the graph is built: it may be large
+    if (is_folder)
+      adopt_columns(text, label, {{&options.edge_cost, "cost"}, {&options.edge_weight, "weight"}});
     edges = read_edge_csv(text, label, options, nodes ? &nodes->ids : nullptr, dataset.node_ids);
   }
   if (nodes) dataset.node_ids = nodes->ids.names();

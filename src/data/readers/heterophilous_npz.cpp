@@ -39,7 +39,8 @@ std::vector<std::vector<NodeId>> read_masks(const NpyArray& array, int64_t nodes
                      fmt::join(array.shape, ", ")));
   }
   const std::vector<bool> chosen = array.as_bool();
-  std::vector<std::vector<NodeId>> masks(nodes == 0 ? 0 : chosen.size() / nodes);
+  if (nodes == 0) return {};
+  std::vector<std::vector<NodeId>> masks(chosen.size() / nodes);
   for (size_t k = 0; k < chosen.size(); ++k) {
     if (chosen[k]) masks[k / nodes].push_back(static_cast<NodeId>(k % nodes));
   }
