@@ -35,7 +35,10 @@ void add_options(CLI::App& app, const FieldTable& table) {
       continue;
     }
     CLI::Option* added = app.add_option_function<std::string>(
-        option, [field, context = table.context(), option](const std::string& text) { field.set(text, context, option); },
+        option,
+        [field, context = table.context(), option](const std::string& text) {
+          field.set(text, context, option);
+        },
         field.help);
     added->type_name(field.kind())->take_last();
     if (!field.text().empty()) added->default_str(field.text());

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/field_table.h"
 #include "core/text.h"
 #include "qw/core/error.h"
