@@ -35,6 +35,10 @@ if(QW_SANITIZE OR QW_FUZZ)
   add_link_options(${QW_SANITIZERS})
 endif()
 
+if(QW_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage of the library is what guides the fuzzer
+endif()
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
