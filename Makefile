@@ -12,7 +12,9 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-demo: build ## build, then show the program at work on built-in graphs, offline
+demo: deps ## build the program, then show it at work on built-in graphs, offline
+	@$(MAKE) --no-print-directory configure
+	cmake --build $(BUILD) -j $(JOBS) --target qw_cli
 	@tools/demo.sh $(QW)
 
 test: build ## build, then run the whole test suite

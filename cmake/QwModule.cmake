@@ -25,7 +25,11 @@ function(qw_add_tests module)
   target_link_libraries(qw_${module}_test PRIVATE qw_test_support ${ARGN})
   target_compile_options(qw_${module}_test PRIVATE -O1)  # what is tested is optimised; the tests need not be
   set_target_properties(qw_${module}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the header that is reused
-  target_precompile_headers(qw_${module}_test REUSE_FROM qw_test_support)
+  if("qw_torch" IN_LIST ARGN)
+    target_precompile_headers(qw_${module}_test PRIVATE <ATen/ATen.h> <gtest/gtest.h>)
+  else()
+    target_precompile_headers(qw_${module}_test REUSE_FROM qw_test_support)
+  endif()
   gtest_discover_tests(qw_${module}_test TEST_PREFIX ${module}. PROPERTIES LABELS ${module} TIMEOUT 300
                        WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60)
 endfunction()
