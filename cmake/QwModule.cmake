@@ -30,6 +30,6 @@ function(qw_add_tests module)
   else()
     target_precompile_headers(qw_${module}_test REUSE_FROM qw_test_support)
   endif()
-  gtest_discover_tests(qw_${module}_test TEST_PREFIX ${module}. PROPERTIES LABELS ${module} TIMEOUT 300
+  gtest_discover_tests(qw_${module}_test TEST_PREFIX ${module}. NO_PRETTY_VALUES PROPERTIES LABELS ${module} TIMEOUT 300
                        WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/raw_vector.h"
 #include "qw/core/parallel.h"
 #include "qw/graph/graph.h"
 
@@ -63,11 +64,12 @@ inline std::vector<int64_t> row_offsets_of_both_ends(std::span<const NodeId> hea
                             });
 }
 
-// values[i] goes to the row keys[i], in the order of i.
+// values[i] goes to the row keys[i], in the order of i; no values, no work.
 template <class Value>
-std::vector<Value> scatter_to_rows(std::span<const NodeId> keys, const std::vector<int64_t>& offsets,
-                                   const std::vector<Value>& values) {
-  std::vector<Value> result(values.size());
+RawVector<Value> scatter_to_rows(std::span<const NodeId> keys, const std::vector<int64_t>& offsets,
+                                 std::span<const Value> values) {
+  RawVector<Value> result(values.size());
+  if (values.empty()) return result;
   for_row_ranges(offsets, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> next(offsets.begin() + begin, offsets.begin() + end);
     for (size_t i = 0; i < keys.size(); ++i) {
@@ -78,7 +80,7 @@ std::vector<Value> scatter_to_rows(std::span<const NodeId> keys, const std::vect
 }
 
 // rows[i] = the row that entry i stands in.
-inline void fill_row_numbers(const std::vector<int64_t>& offsets, std::vector<NodeId>& rows) {
+inline void fill_row_numbers(const std::vector<int64_t>& offsets, std::span<NodeId> rows) {
   for_row_ranges(offsets, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       std::fill(rows.begin() + offsets[row], rows.begin() + offsets[row + 1], static_cast<NodeId>(row));
@@ -88,8 +90,8 @@ inline void fill_row_numbers(const std::vector<int64_t>& offsets, std::vector<No
 
 // Arc lists: edge e stands in the row keys[e] with neighbour others[e].
 inline void scatter_arcs(std::span<const NodeId> keys, std::span<const NodeId> others,
-                         const std::vector<int64_t>& offsets, std::vector<NodeId>& neighbours,
-                         std::vector<EdgeId>& edges) {
+                         const std::vector<int64_t>& offsets, RawVector<NodeId>& neighbours,
+                         RawVector<EdgeId>& edges) {
   neighbours.resize(offsets.back());
   edges.resize(offsets.back());
   for_row_ranges(offsets, [&](int64_t begin, int64_t end) {
@@ -106,8 +108,8 @@ inline void scatter_arcs(std::span<const NodeId> keys, std::span<const NodeId> o
 // Both ends of each edge. Edges are sorted by (head, tail) with head <= tail, so that writing all lower
 // neighbours first and the higher ones after leaves every row ascending.
 inline void scatter_arcs_of_both_ends(std::span<const NodeId> heads, std::span<const NodeId> tails,
-                                      const std::vector<int64_t>& offsets, std::vector<NodeId>& neighbours,
-                                      std::vector<EdgeId>& edges) {
+                                      const std::vector<int64_t>& offsets, RawVector<NodeId>& neighbours,
+                                      RawVector<EdgeId>& edges) {
   neighbours.resize(offsets.back());
   edges.resize(offsets.back());
   for_row_ranges(offsets, [&](int64_t begin, int64_t end) {

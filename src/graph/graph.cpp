@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
+#include "core/raw_vector.h"
 #include "graph/counting_sort.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
@@ -14,15 +18,15 @@ namespace qw {
 struct Graph::Storage {
   int64_t num_nodes = 0;
   bool directed = false;
-  std::vector<NodeId> heads;
-  std::vector<NodeId> tails;
+  RawVector<NodeId> heads;
+  RawVector<NodeId> tails;
   std::vector<double> costs;
   std::vector<double> weights;
 
   struct Rows {
     std::vector<int64_t> offsets;
-    std::vector<NodeId> neighbours;
-    std::vector<EdgeId> edges;
+    RawVector<NodeId> neighbours;
+    RawVector<EdgeId> edges;
     Adjacency view() const { return {offsets, neighbours, edges}; }
   };
   Rows out;  // of an undirected graph: both directions
@@ -75,20 +79,30 @@ struct Oriented {
 Oriented orient(EdgeList& edges, const GraphOptions& options, bool track, BuildReport& report) {
   Oriented result{std::move(edges.heads), std::move(edges.tails), {}};
   const auto count = static_cast<EdgeId>(result.heads.size());
-  if (track) result.given.resize(count);
+  std::atomic<int64_t> self_loops{0};
+  parallel_for(count, kGrain, [&](int64_t begin, int64_t end) {
+    int64_t found = 0;
+    for (EdgeId e = begin; e < end; ++e) {
+      found += result.heads[e] == result.tails[e];
+      if (!options.directed && result.heads[e] > result.tails[e]) std::swap(result.heads[e], result.tails[e]);
+    }
+    self_loops += found;
+  });
+  report.self_loops = self_loops;
+  if (track) {
+    result.given.resize(count);
+    std::iota(result.given.begin(), result.given.end(), EdgeId{0});
+  }
+  if (self_loops == 0 || options.self_loops == EdgePolicy::kKeep) return result;
+
   EdgeId kept = 0;
   for (EdgeId e = 0; e < count; ++e) {
-    NodeId head = result.heads[e];
-    NodeId tail = result.tails[e];
-    if (head == tail) {
-      ++report.self_loops;
-      if (options.self_loops == EdgePolicy::kError)
-        fail(fmt::format("edge {} joins node {} to itself", e, head));
+    if (result.heads[e] == result.tails[e]) {
       if (options.self_loops == EdgePolicy::kDrop) continue;
+      fail(fmt::format("edge {} joins node {} to itself", e, result.heads[e]));
     }
-    if (!options.directed && head > tail) std::swap(head, tail);
-    result.heads[kept] = head;
-    result.tails[kept] = tail;
+    result.heads[kept] = result.heads[e];
+    result.tails[kept] = result.tails[e];
     if (track) result.given[kept] = e;
     ++kept;
   }
@@ -101,24 +115,23 @@ Oriented orient(EdgeList& edges, const GraphOptions& options, bool track, BuildR
 // Edges in rows by head, tails ascending within a row, equal edges in the order given.
 struct SortedRows {
   std::vector<int64_t> offsets;
-  std::vector<NodeId> tails;
-  std::vector<EdgeId> given;
+  RawVector<NodeId> tails;
+  RawVector<EdgeId> given;
 };
 
 SortedRows sort_edges(Oriented edges, int64_t num_nodes) {
   // Two stable counting sorts, by tail and then by head; the key of each is implied by the rows it leaves.
   const std::vector<int64_t> by_tail = row_offsets(edges.tails, num_nodes);
-  std::vector<NodeId> heads = scatter_to_rows(edges.tails, by_tail, edges.heads);
-  std::vector<EdgeId> given;
-  if (!edges.given.empty()) given = scatter_to_rows(edges.tails, by_tail, edges.given);
-  std::vector<NodeId> tails = std::exchange(edges.tails, {});
-  edges = {};
-  fill_row_numbers(by_tail, tails);
+  const RawVector<NodeId> heads = scatter_to_rows<NodeId>(edges.tails, by_tail, edges.heads);
+  const RawVector<EdgeId> given = scatter_to_rows<EdgeId>(edges.tails, by_tail, edges.given);
+  edges.heads = {};
+  edges.given = {};
+  fill_row_numbers(by_tail, edges.tails);
 
   SortedRows rows;
   rows.offsets = row_offsets(heads, num_nodes);
-  rows.tails = scatter_to_rows(heads, rows.offsets, tails);
-  if (!given.empty()) rows.given = scatter_to_rows(heads, rows.offsets, given);
+  rows.tails = scatter_to_rows<NodeId>(heads, rows.offsets, edges.tails);
+  rows.given = scatter_to_rows<EdgeId>(heads, rows.offsets, given);
   return rows;
 }
 
@@ -160,8 +173,7 @@ std::vector<EdgeId> mark_first(const SortedRows& rows, const GraphOptions& optio
   return first;
 }
 
-template <class Value>
-void keep_only(std::vector<Value>& values, const std::vector<EdgeId>& positions) {
+void keep_only(RawVector<NodeId>& values, const std::vector<EdgeId>& positions) {
   for (size_t k = 0; k < positions.size(); ++k) values[k] = values[positions[k]];
   values.resize(positions.size());
   values.shrink_to_fit();
@@ -213,7 +225,7 @@ Graph Graph::build(EdgeList edges, const GraphOptions& options, BuildReport* rep
   if (options.directed) {
     storage->out = {row_offsets(storage->heads, edges.num_nodes), storage->tails, {}};
     storage->out.edges.resize(storage->tails.size());
-    for (size_t e = 0; e < storage->tails.size(); ++e) storage->out.edges[e] = static_cast<EdgeId>(e);
+    std::iota(storage->out.edges.begin(), storage->out.edges.end(), EdgeId{0});
     storage->in.offsets = row_offsets(storage->tails, edges.num_nodes);
     scatter_arcs(storage->tails, storage->heads, storage->in.offsets, storage->in.neighbours,
                  storage->in.edges);

@@ -235,8 +235,8 @@ class Machine {
       case 0x93: {
         const uint32_t name = pop();
         const uint32_t module = pop();
-        push(builder_.global(builder_.get<std::string_view>(module, "text"),
-                             builder_.get<std::string_view>(name, "text")));
+        const auto module_text = builder_.get<std::string_view>(module, "text");
+        push(builder_.global(module_text, builder_.get<std::string_view>(name, "text")));
         break;
       }
       case 'R':
