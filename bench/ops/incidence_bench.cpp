@@ -69,10 +69,10 @@ void sizes(benchmark::internal::Benchmark* bench) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-BENCHMARK(ours)->Apply(sizes);
-BENCHMARK(index_add)->Apply(sizes);
-BENCHMARK(ours_transposed)->Apply(sizes);
-BENCHMARK(index_select)->Apply(sizes);
+BENCHMARK(ours)->Name("incidence/ours")->Apply(sizes);
+BENCHMARK(index_add)->Name("incidence/index_add")->Apply(sizes);
+BENCHMARK(ours_transposed)->Name("incidence/ours_transposed")->Apply(sizes);
+BENCHMARK(index_select)->Name("incidence/index_select")->Apply(sizes);
 
 }  // namespace
 }  // namespace qw

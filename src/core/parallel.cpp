@@ -77,4 +77,18 @@ void parallel_for(int64_t size, int64_t grain, const std::function<void(int64_t 
   });
 }
 
+void parallel_rows(std::span<const int64_t> offsets, int64_t grain,
+                   const std::function<void(int64_t begin, int64_t end)>& body) {
+  const auto rows = static_cast<int64_t>(offsets.size()) - 1;
+  if (rows <= 0) return;
+  const int64_t entries = offsets.back();
+  const int64_t parts = std::clamp<int64_t>(entries / std::max<int64_t>(1, grain), 1, thread_count());
+  if (parts == 1) return body(0, rows);
+  const auto bound = [&](int64_t part) {
+    if (part == parts) return rows;
+    return std::lower_bound(offsets.begin(), offsets.end() - 1, entries * part / parts) - offsets.begin();
+  };
+  parallel_tasks(static_cast<int>(parts), [&](int part) { body(bound(part), bound(part + 1)); });
+}
+
 }  // namespace qw

@@ -14,26 +14,13 @@
 
 namespace qw {
 
-// Calls body(first_row, last_row) for ranges of rows that hold about the same number of entries each.
-template <class Body>
-void for_row_ranges(std::span<const int64_t> offsets, const Body& body) {
-  const auto rows = static_cast<int64_t>(offsets.size()) - 1;
-  const int64_t entries = offsets.back();
-  constexpr int64_t kSmallest = 1 << 15;
-  const int parts = static_cast<int>(std::clamp<int64_t>(entries / kSmallest, 1, thread_count()));
-  const auto bound = [&](int part) {
-    if (part == parts) return rows;
-    return std::lower_bound(offsets.begin(), offsets.end() - 1, entries * part / parts) - offsets.begin();
-  };
-  parallel_tasks(parts, [&](int part) { body(bound(part), bound(part + 1)); });
-}
+inline constexpr int64_t kSmallestPart = 1 << 15;  // entries that are worth a thread
 
 namespace detail {
 template <class Visit>
 std::vector<int64_t> count_rows(int64_t rows, int64_t entries, const Visit& visit) {
   std::vector<int64_t> offsets(rows + 1, 0);
-  constexpr int64_t kSmallest = 1 << 15;
-  const int parts = static_cast<int>(std::clamp<int64_t>(entries / kSmallest, 1, thread_count()));
+  const int parts = static_cast<int>(std::clamp<int64_t>(entries / kSmallestPart, 1, thread_count()));
   parallel_tasks(
       parts, [&](int part) { visit(rows * part / parts, rows * (part + 1) / parts, offsets.data() + 1); });
   for (int64_t row = 0; row < rows; ++row) offsets[row + 1] += offsets[row];
@@ -70,7 +57,7 @@ RawVector<Value> scatter_to_rows(std::span<const NodeId> keys, const std::vector
                                  std::span<const Value> values) {
   RawVector<Value> result(values.size());
   if (values.empty()) return result;
-  for_row_ranges(offsets, [&](int64_t begin, int64_t end) {
+  parallel_rows(offsets, kSmallestPart, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> next(offsets.begin() + begin, offsets.begin() + end);
     for (size_t i = 0; i < keys.size(); ++i) {
       if (keys[i] >= begin && keys[i] < end) result[next[keys[i] - begin]++] = values[i];
@@ -81,7 +68,7 @@ RawVector<Value> scatter_to_rows(std::span<const NodeId> keys, const std::vector
 
 // rows[i] = the row that entry i stands in.
 inline void fill_row_numbers(const std::vector<int64_t>& offsets, std::span<NodeId> rows) {
-  for_row_ranges(offsets, [&](int64_t begin, int64_t end) {
+  parallel_rows(offsets, kSmallestPart, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       std::fill(rows.begin() + offsets[row], rows.begin() + offsets[row + 1], static_cast<NodeId>(row));
     }
@@ -94,7 +81,7 @@ inline void scatter_arcs(std::span<const NodeId> keys, std::span<const NodeId> o
                          RawVector<EdgeId>& edges) {
   neighbours.resize(offsets.back());
   edges.resize(offsets.back());
-  for_row_ranges(offsets, [&](int64_t begin, int64_t end) {
+  parallel_rows(offsets, kSmallestPart, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> next(offsets.begin() + begin, offsets.begin() + end);
     for (size_t e = 0; e < keys.size(); ++e) {
       if (keys[e] < begin || keys[e] >= end) continue;
@@ -112,7 +99,7 @@ inline void scatter_arcs_of_both_ends(std::span<const NodeId> heads, std::span<c
                                       RawVector<EdgeId>& edges) {
   neighbours.resize(offsets.back());
   edges.resize(offsets.back());
-  for_row_ranges(offsets, [&](int64_t begin, int64_t end) {
+  parallel_rows(offsets, kSmallestPart, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> next(offsets.begin() + begin, offsets.begin() + end);
     const auto put = [&](NodeId row, NodeId neighbour, size_t edge) {
       if (row < begin || row >= end) return;

@@ -3,6 +3,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
+#include "ops/checks.h"
 #include "ops/incidence_checks.h"
 
 namespace qw {
@@ -11,16 +12,10 @@ namespace {
 
 void check_graph(const char* op, const at::Tensor& values, const at::Tensor& heads, const at::Tensor& tails,
                  const at::Tensor& offsets, const at::Tensor& arcs) {
-  const auto check_index = [&](const at::Tensor& index, at::ScalarType type, const char* name) {
-    TORCH_CHECK(index.dim() == 1 && index.scalar_type() == type && index.is_contiguous(), op, ": ", name,
-                " must be one contiguous row of ", type, ", got ", index.scalar_type(), " ", index.sizes());
-    TORCH_CHECK(index.device() == values.device(), op, ": ", name, " is on ", index.device(),
-                ", the values are on ", values.device());
-  };
-  check_index(heads, at::kInt, "heads");
-  check_index(tails, at::kInt, "tails");
-  check_index(offsets, at::kLong, "offsets");
-  check_index(arcs, at::kLong, "arcs");
+  check_index(op, "heads", heads, at::kInt, values);
+  check_index(op, "tails", tails, at::kInt, values);
+  check_index(op, "offsets", offsets, at::kLong, values);
+  check_index(op, "arcs", arcs, at::kLong, values);
   TORCH_CHECK(tails.size(0) == heads.size(0), op, ": heads has ", heads.size(0), " edges but tails has ",
               tails.size(0));
   TORCH_CHECK(arcs.size(0) == 2 * heads.size(0), op, ": ", heads.size(0), " edges have ", 2 * heads.size(0),
@@ -28,26 +23,18 @@ void check_graph(const char* op, const at::Tensor& values, const at::Tensor& hea
   TORCH_CHECK(offsets.size(0) >= 1, op, ": offsets must have one entry more than there are nodes, got none");
 }
 
-void check_values(const char* op, const char* name, const at::Tensor& values, int64_t rows,
-                  const char* rows_are) {
-  TORCH_CHECK(values.dim() == 2 && values.size(0) == rows, op, ": ", name, " must be [", rows,
-              ", C], a row for each ", rows_are, ", got ", values.sizes());
-  TORCH_CHECK(values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble, op, ": ", name,
-              " must be float32 or float64, got ", values.scalar_type());
-}
-
 }  // namespace
 
 void check_incidence(const at::Tensor& flow, const at::Tensor& heads, const at::Tensor& tails,
                      const at::Tensor& offsets, const at::Tensor& arcs) {
   check_graph("qw::incidence", flow, heads, tails, offsets, arcs);
-  check_values("qw::incidence", "flow", flow, heads.size(0), "edge");
+  check_matrix("qw::incidence", "flow", flow, heads.size(0), "edge");
 }
 
 void check_incidence_transpose(const at::Tensor& potential, const at::Tensor& heads, const at::Tensor& tails,
                                const at::Tensor& offsets, const at::Tensor& arcs) {
   check_graph("qw::incidence_transpose", potential, heads, tails, offsets, arcs);
-  check_values("qw::incidence_transpose", "potential", potential, offsets.size(0) - 1, "node");
+  check_matrix("qw::incidence_transpose", "potential", potential, offsets.size(0) - 1, "node");
 }
 
 }  // namespace ops

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace qw {
 
@@ -16,6 +17,11 @@ void set_thread_count(int count);
 // Calls body(begin, end) on disjoint ranges that cover [0, size), from several threads when size is at least
 // twice `grain`. An exception thrown by a body is rethrown here after all threads have stopped.
 void parallel_for(int64_t size, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
+
+// The same over rows 0 .. offsets.size() - 2, in ranges that hold about the same number of entries each: row
+// r has offsets[r+1] - offsets[r] of them. Several threads when there are at least twice `grain` entries.
+void parallel_rows(std::span<const int64_t> offsets, int64_t grain,
+                   const std::function<void(int64_t begin, int64_t end)>& body);
 
 // Calls body(task) for each task in [0, tasks), each exactly once, in no promised order.
 void parallel_tasks(int tasks, const std::function<void(int task)>& body);

@@ -1,0 +1,31 @@
+// A sparse matrix, with a value per entry that may be learned, times a dense one.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace qw {
+
+// Where the entries of a sparse matrix [R, K] are, and of its transpose: kept once, since the backward pass
+// needs both. All on one device, contiguous. For a symmetric matrix the transpose is the matrix itself: see
+// `symmetric`.
+struct SparsePattern {
+  at::Tensor offsets;             // [R + 1] int64
+  at::Tensor columns;             // [entries] int32
+  at::Tensor transposed_offsets;  // [K + 1] int64
+  at::Tensor transposed_columns;  // [entries] int32
+  at::Tensor order;  // [entries] int64: entry k of the transpose is entry order[k] of the matrix; or [0]: the
+                     // same entry
+
+  // The pattern of a matrix that equals its transpose, values included: nothing is stored twice.
+  static SparsePattern symmetric(at::Tensor offsets, at::Tensor columns);
+};
+
+// values [entries] on the pattern times dense [K, C] -> [R, C], float32 or float64, both of one type.
+// Gradients: for `dense` the transposed product, for `values` the products <gradient[i], dense[j]> of each
+// entry (i, j), made only when asked for; with SparsePattern::symmetric the gradient for `values` is that of
+// each entry alone, and is right for parameters that both entries of a pair depend on. Every sum has one
+// owner and the order of the entries: the same bits for any number of threads. O(entries * C). Throws
+// c10::Error on shapes, types or devices that do not fit; indices are trusted.
+at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense);
+
+}  // namespace qw

@@ -1,0 +1,30 @@
+#include "ops/checks.h"
+
+#include <c10/util/Exception.h>
+
+namespace qw::ops {
+
+void check_index(const char* op, const char* name, const at::Tensor& index, at::ScalarType type,
+                 const at::Tensor& values) {
+  TORCH_CHECK(index.dim() == 1 && index.scalar_type() == type && index.is_contiguous(), op, ": ", name,
+              " must be one contiguous row of ", type, ", got ", index.scalar_type(), " ", index.sizes());
+  TORCH_CHECK(index.device() == values.device(), op, ": ", name, " is on ", index.device(),
+              ", the values are on ", values.device());
+}
+
+void check_matrix(const char* op, const char* name, const at::Tensor& matrix, int64_t rows,
+                  const char* rows_are) {
+  TORCH_CHECK(matrix.dim() == 2 && matrix.size(0) == rows, op, ": ", name, " must be [", rows,
+              ", C], a row for each ", rows_are, ", got ", matrix.sizes());
+  TORCH_CHECK(matrix.scalar_type() == at::kFloat || matrix.scalar_type() == at::kDouble, op, ": ", name,
+              " must be float32 or float64, got ", matrix.scalar_type());
+}
+
+void check_csr(const char* op, const at::Tensor& offsets, const at::Tensor& columns,
+               const at::Tensor& values) {
+  check_index(op, "offsets", offsets, at::kLong, values);
+  check_index(op, "columns", columns, at::kInt, values);
+  TORCH_CHECK(offsets.size(0) >= 1, op, ": offsets must have one entry more than there are rows, got none");
+}
+
+}  // namespace qw::ops

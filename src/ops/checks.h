@@ -1,0 +1,21 @@
+// Checks that operators share. Every backend of an operator calls its checker first, so that no way in avoids
+// it. All throw c10::Error "OP: what must be, what was got".
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace qw::ops {
+
+// One contiguous row of `type`, on the device of `values`.
+void check_index(const char* op, const char* name, const at::Tensor& index, at::ScalarType type,
+                 const at::Tensor& values);
+
+// A matrix [rows, anything] of float32 or float64; `rows_are` says what a row stands for.
+void check_matrix(const char* op, const char* name, const at::Tensor& matrix, int64_t rows,
+                  const char* rows_are);
+
+// Offsets [rows + 1] and columns [entries] of a sparse matrix.
+void check_csr(const char* op, const at::Tensor& offsets, const at::Tensor& columns,
+               const at::Tensor& values);
+
+}  // namespace qw::ops

@@ -1,0 +1,182 @@
+#include "qw/ops/spmm.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "support/graph_tensors.h"
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+// A random sparse matrix with whole numbers as values, as a pattern and as the dense matrix it is.
+struct Sparse {
+  SparsePattern pattern;
+  at::Tensor values;
+  at::Tensor dense;
+};
+
+at::Tensor offsets_of(const std::vector<int64_t>& rows, int64_t count) {
+  std::vector<int64_t> offsets(count + 1, 0);
+  for (const int64_t row : rows) ++offsets[row + 1];
+  for (int64_t row = 0; row < count; ++row) offsets[row + 1] += offsets[row];
+  return test::tensor_of(offsets, at::kLong);
+}
+
+Sparse sparse_matrix(int64_t rows, int64_t columns, double density, at::ScalarType type) {
+  at::manual_seed(rows * 1000 + columns);
+  Sparse sparse;
+  sparse.dense = at::zeros({rows, columns}, type);
+  std::vector<int64_t> entry_row, entry_column;
+  std::vector<int32_t> column_ids, transposed_ids;
+  std::vector<int64_t> order, transposed_row;
+  std::vector<double> values;
+  const at::Tensor chosen = at::rand({rows, columns});
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      if (chosen[i][j].item<double>() >= density) continue;
+      values.push_back(static_cast<double>((i * 7 + j * 3) % 11 - 5));
+      sparse.dense[i][j] = values.back();
+      entry_row.push_back(i);
+      entry_column.push_back(j);
+      column_ids.push_back(static_cast<int32_t>(j));
+    }
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    for (size_t k = 0; k < entry_column.size(); ++k) {
+      if (entry_column[k] != j) continue;
+      order.push_back(static_cast<int64_t>(k));
+      transposed_ids.push_back(static_cast<int32_t>(entry_row[k]));
+      transposed_row.push_back(j);
+    }
+  }
+  sparse.pattern = {offsets_of(entry_row, rows), test::tensor_of(column_ids, at::kInt),
+                    offsets_of(transposed_row, columns), test::tensor_of(transposed_ids, at::kInt),
+                    test::tensor_of(order, at::kLong)};
+  sparse.values = test::tensor_of(values, at::kDouble).to(type);
+  return sparse;
+}
+
+class SpmmOf : public testing::TestWithParam<at::ScalarType> {};
+
+// Whole numbers: every sum is exact, so results and gradients must be equal to the last bit, at every tail of
+// a tile.
+TEST_P(SpmmOf, ValueAndGradientsAreThoseOfTheDenseProductExactly) {
+  for (const auto& [rows, columns] : {std::pair{9, 13}, std::pair{30, 4}, std::pair{1, 1}}) {
+    const Sparse sparse = sparse_matrix(rows, columns, 0.3, GetParam());
+    for (const int64_t width : {0, 1, 7, 8, 15, 16, 31, 32, 33, 64, 100}) {
+      const at::Tensor x = at::randint(-9, 9, {columns, width}, GetParam());
+      const at::Tensor weight = at::randint(-9, 9, {rows, width}, GetParam());
+      const at::Tensor values = sparse.values.clone().requires_grad_();
+      const at::Tensor input = x.clone().requires_grad_();
+      const at::Tensor output = spmm(sparse.pattern, values, input);
+      EXPECT_TRUE(at::equal(output, sparse.dense.mm(x)));
+      const auto gradients = torch::autograd::grad({(output * weight).sum()}, {values, input});
+      EXPECT_TRUE(at::equal(gradients[1], sparse.dense.t().mm(weight)));
+      const at::Tensor all = weight.mm(x.t());
+      std::vector<at::Tensor> expected;
+      for (int64_t i = 0; i < rows; ++i) {
+        const int64_t begin = sparse.pattern.offsets[i].item<int64_t>();
+        const int64_t end = sparse.pattern.offsets[i + 1].item<int64_t>();
+        for (int64_t k = begin; k < end; ++k)
+          expected.push_back(all[i][sparse.pattern.columns[k].item<int64_t>()]);
+      }
+      if (!expected.empty()) {
+        EXPECT_TRUE(at::equal(gradients[0], at::stack(expected)));
+      }
+    }
+  }
+}
+
+TEST_P(SpmmOf, TakesNonContiguousInput) {
+  const Sparse sparse = sparse_matrix(9, 13, 0.3, GetParam());
+  const at::Tensor x = at::randint(-9, 9, {5, 13}, GetParam()).t();
+  EXPECT_TRUE(at::equal(spmm(sparse.pattern, sparse.values, x), sparse.dense.mm(x)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SpmmOf, testing::Values(at::kFloat, at::kDouble),
+                         [](const auto& param) { return std::string(c10::toString(param.param)); });
+
+TEST(Spmm, SymmetricPatternIsItsOwnTranspose) {
+  // A triangle with a tail: 0 - 1 - 2 - 0, 2 - 3, each edge of a weight of its own.
+  const std::vector<int64_t> offsets{0, 2, 4, 7, 8};
+  const SparsePattern pattern =
+      SparsePattern::symmetric(test::tensor_of(offsets, at::kLong),
+                               test::tensor_of(std::vector<int32_t>{1, 2, 0, 2, 0, 1, 3, 2}, at::kInt));
+  const at::Tensor values = test::tensor_of(std::vector<double>{2, 3, 2, 5, 3, 5, 7, 7}, at::kDouble);
+  const at::Tensor x = at::randn({4, 3}, at::kDouble).requires_grad_();
+  const at::Tensor weight = at::randn({4, 3}, at::kDouble);
+  const at::Tensor gradient = torch::autograd::grad({(spmm(pattern, values, x) * weight).sum()}, {x})[0];
+  EXPECT_TRUE(at::allclose(gradient, spmm(pattern, values, weight), 1e-14, 1e-14));
+}
+
+TEST(Spmm, EmptyMatrices) {
+  const Sparse none = sparse_matrix(3, 4, 0.0, at::kFloat);
+  EXPECT_TRUE(at::equal(spmm(none.pattern, none.values, at::ones({4, 2})), at::zeros({3, 2})));
+  const Sparse no_rows = sparse_matrix(0, 4, 0.5, at::kFloat);
+  EXPECT_EQ(spmm(no_rows.pattern, no_rows.values, at::ones({4, 2})).sizes(), (std::vector<int64_t>{0, 2}));
+}
+
+TEST(Spmm, SameBitsForAnyNumberOfThreads) {
+  const Sparse sparse = sparse_matrix(300, 200, 0.2, at::kFloat);
+  const at::Tensor values = at::randn({sparse.values.size(0)}).requires_grad_();
+  const at::Tensor x = at::randn({200, 50}).requires_grad_();
+  std::vector<at::Tensor> first;
+  for (const int threads : {1, 2, 5}) {
+    const test::ScopedThreads scope(threads);
+    const at::Tensor output = spmm(sparse.pattern, values, x);
+    std::vector<at::Tensor> now = torch::autograd::grad({output.square().sum()}, {values, x});
+    now.push_back(output.detach());
+    if (first.empty()) first = now;
+    for (size_t k = 0; k < now.size(); ++k) EXPECT_TRUE(at::equal(now[k], first[k])) << k;
+  }
+}
+
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  }
+  return "not refused";
+}
+
+TEST(Spmm, Refusals) {
+  const Sparse good = sparse_matrix(3, 4, 1.0, at::kFloat);
+  const at::Tensor x = at::zeros({4, 2});
+  EXPECT_EQ(refusal([&] {
+              spmm(good.pattern, good.values, at::zeros({3, 2}));
+            }),
+            "qw::spmm: dense must be [4, C], a row for each column of the sparse matrix, got [3, 2]");
+  EXPECT_EQ(refusal([&] { spmm(good.pattern, good.values.to(at::kDouble), x); }),
+            "qw::spmm: values must be [12] of Float on cpu, got [12] of Double on cpu");
+  EXPECT_EQ(refusal([&] { spmm(good.pattern, good.values.slice(0, 0, 5), x); }),
+            "qw::spmm: values must be [12] of Float on cpu, got [5] of Float on cpu");
+  SparsePattern bad = good.pattern;
+  bad.order = good.pattern.order.slice(0, 0, 5);
+  EXPECT_EQ(refusal([&] { spmm(bad, good.values, x); }),
+            "qw::spmm: order must have an entry for each of 12 entries, or none, got 5");
+  bad = good.pattern;
+  bad.transposed_columns = good.pattern.transposed_columns.slice(0, 0, 5);
+  EXPECT_EQ(refusal([&] { spmm(bad, good.values, x); }),
+            "qw::spmm: the matrix has 12 entries, its transpose 5");
+  bad = good.pattern;
+  bad.columns = good.pattern.columns.to(at::kLong);
+  EXPECT_EQ(refusal([&] { spmm(bad, good.values, x); }),
+            "qw::spmm: columns must be one contiguous row of Int, got Long [12]");
+  bad = good.pattern;
+  bad.offsets = good.pattern.offsets.slice(0, 0, 0);
+  EXPECT_EQ(refusal([&] { spmm(bad, good.values, x); }),
+            "qw::spmm: offsets must have one entry more than there are rows, got none");
+}
+
+TEST(Spmm, ChecksAlsoUnderInferenceMode) {
+  const Sparse good = sparse_matrix(3, 4, 1.0, at::kFloat);
+  const c10::InferenceMode mode;
+  EXPECT_TRUE(at::equal(spmm(good.pattern, good.values, at::ones({4, 2})), good.dense.mm(at::ones({4, 2}))));
+  EXPECT_NE(refusal([&] { spmm(good.pattern, good.values, at::zeros({3, 2})); }), "not refused");
+}
+
+}  // namespace
+}  // namespace qw
