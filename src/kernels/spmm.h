@@ -1,8 +1,8 @@
 // Sparse times dense on raw pointers, row-major; the sparse matrix in compressed sparse rows.
 //
 // Floor of spmm: `entries` reads of a column index and a value, entries * width multiply-adds on rows of
-// `dense` (from cache when it fits), rows * width writes. Accumulators stay in registers, `kTile` columns at
-// a time, so that a result is written once.
+// `dense` (from cache when it fits), rows * width writes. Accumulators stay in registers, so that a result is
+// written once.
 #pragma once
 
 #include <cstdint>

@@ -8,76 +8,81 @@
 namespace qw::kernels {
 namespace {
 
-constexpr int64_t kTile = 32;                // columns of one pass over a row's entries
 constexpr int64_t kWorkPerThread = 1 << 15;  // multiply-adds that are worth a thread
 
 template <class T>
-inline T value_at(const CsrView<T>& matrix, int64_t at) {
+QW_INLINE T value_at(const CsrView<T>& matrix, int64_t at) {
   return matrix.values[matrix.order == nullptr ? at : matrix.order[at]];
 }
 
-// One row, columns [first, first + kWidth) of the result.
-template <class T, int kWidth>
-inline __attribute__((always_inline)) void full_tile(const CsrView<T>& matrix, int64_t row, const T* dense,
-                                                     int64_t width, int64_t first, T* result) {
-  T sum[kWidth] = {};
+// One row of the result, kVectors vectors from column `first` on.
+template <class T, int kVectors>
+QW_INLINE void tile(const CsrView<T>& matrix, int64_t row, const T* dense, int64_t width, int64_t first,
+                    T* result) {
+  Accumulators<T, kVectors> sums;
+  for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
+    sums.add_scaled(value_at(matrix, at), dense + matrix.columns[at] * width + first);
+  }
+  sums.store(result + row * width + first);
+}
+
+// All columns, fewer than a vector.
+template <class T>
+QW_INLINE void narrow_row(const CsrView<T>& matrix, int64_t row, const T* dense, int64_t width, T* result) {
+  T sum[kLanes<T>] = {};
   for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
     const T value = value_at(matrix, at);
-    const T* source = dense + matrix.columns[at] * width + first;
-    for (int c = 0; c < kWidth; ++c) sum[c] += value * source[c];
+    const T* source = dense + matrix.columns[at] * width;
+    for (int64_t c = 0; c < width; ++c) sum[c] += value * source[c];
   }
-  T* target = result + row * width + first;
-  for (int c = 0; c < kWidth; ++c) target[c] = sum[c];
+  for (int64_t c = 0; c < width; ++c) result[row * width + c] = sum[c];
 }
 
 template <class T>
-inline __attribute__((always_inline)) void last_tile(const CsrView<T>& matrix, int64_t row, const T* dense,
-                                                     int64_t width, int64_t first, T* result) {
-  T sum[kTile] = {};
-  const int64_t count = width - first;
-  for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
-    const T value = value_at(matrix, at);
-    const T* source = dense + matrix.columns[at] * width + first;
-    for (int64_t c = 0; c < count; ++c) sum[c] += value * source[c];
-  }
-  std::copy(sum, sum + count, result + row * width + first);
-}
-
-template <class T>
-inline __attribute__((always_inline)) void spmm_rows(const CsrView<T>& matrix, int64_t begin, int64_t end,
-                                                     const T* dense, int64_t width, T* result) {
+QW_INLINE void spmm_rows(const CsrView<T>& matrix, int64_t begin, int64_t end, const T* dense, int64_t width,
+                         T* result) {
   for (int64_t row = begin; row < end; ++row) {
     int64_t first = 0;
-    for (; first + kTile <= width; first += kTile)
-      full_tile<T, kTile>(matrix, row, dense, width, first, result);
-    if (first + 16 <= width) {
-      full_tile<T, 16>(matrix, row, dense, width, first, result);
-      first += 16;
+    for (; first + 8 * kLanes<T> <= width; first += 8 * kLanes<T>)
+      tile<T, 8>(matrix, row, dense, width, first, result);
+    if (first + 4 * kLanes<T> <= width) {
+      tile<T, 4>(matrix, row, dense, width, first, result);
+      first += 4 * kLanes<T>;
     }
-    if (first + 8 <= width) {
-      full_tile<T, 8>(matrix, row, dense, width, first, result);
-      first += 8;
+    if (first + 2 * kLanes<T> <= width) {
+      tile<T, 2>(matrix, row, dense, width, first, result);
+      first += 2 * kLanes<T>;
     }
-    if (first < width) last_tile<T>(matrix, row, dense, width, first, result);
+    if (first + kLanes<T> <= width) {
+      tile<T, 1>(matrix, row, dense, width, first, result);
+      first += kLanes<T>;
+    }
+    if (first == width) continue;
+    // A whole vector that ends at the last column does some columns twice, with the same result, and beats
+    // single ones.
+    if (width >= kLanes<T>) {
+      tile<T, 1>(matrix, row, dense, width, width - kLanes<T>, result);
+    } else {
+      narrow_row<T>(matrix, row, dense, width, result);
+    }
   }
 }
 
 template <class T>
-inline __attribute__((always_inline)) void sampled_rows(const CsrView<T>& pattern, int64_t begin, int64_t end,
-                                                        const T* left, const T* right, int64_t width,
-                                                        T* result) {
+QW_INLINE void sampled_rows(const CsrView<T>& pattern, int64_t begin, int64_t end, const T* left,
+                            const T* right, int64_t width, T* result) {
   // Eight running sums, added in a fixed order: a single one would wait for each addition.
-  constexpr int kLanes = 8;
+  constexpr int kSums = 8;
   for (int64_t row = begin; row < end; ++row) {
     const T* a = left + row * width;
     for (int64_t at = pattern.offsets[row]; at < pattern.offsets[row + 1]; ++at) {
       const T* b = right + pattern.columns[at] * width;
-      T sum[kLanes] = {};
+      T sum[kSums] = {};
       int64_t c = 0;
-      for (; c + kLanes <= width; c += kLanes) {
-        for (int lane = 0; lane < kLanes; ++lane) sum[lane] += a[c + lane] * b[c + lane];
+      for (; c + kSums <= width; c += kSums) {
+        for (int lane = 0; lane < kSums; ++lane) sum[lane] += a[c + lane] * b[c + lane];
       }
-      for (; c < width; ++c) sum[c % kLanes] += a[c] * b[c];
+      for (; c < width; ++c) sum[c % kSums] += a[c] * b[c];
       result[at] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
     }
   }

@@ -3,8 +3,64 @@
 // already. Mark functions that hold the loop themselves: a lambda inside is a function of its own.
 #pragma once
 
+#include <cstddef>
+#include <utility>
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define QW_MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define QW_MULTIVERSION
 #endif
+
+#define QW_INLINE inline __attribute__((always_inline))
+
+namespace qw::kernels {
+
+#if defined(__x86_64__)
+inline constexpr size_t kVectorBytes = 32;
+#else
+inline constexpr size_t kVectorBytes = 16;
+#endif
+
+template <class T>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  using Type __attribute__((vector_size(kVectorBytes), aligned(alignof(float)), may_alias)) = float;
+};
+template <>
+struct VectorOf<double> {
+  using Type __attribute__((vector_size(kVectorBytes), aligned(alignof(double)), may_alias)) = double;
+};
+
+template <class T>
+inline constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));
+
+// kCount vectors that stay in registers: the loops over them are unrolled in the source, since the compiler
+// keeps an array with run-time indices in memory.
+template <class T, int kCount>
+class Accumulators {
+ public:
+  QW_INLINE void add_scaled(T scale, const T* source) {
+    add_scaled(scale, source, std::make_index_sequence<kCount>());
+  }
+  QW_INLINE void store(T* target) const { store(target, std::make_index_sequence<kCount>()); }
+
+ private:
+  using Vector = typename VectorOf<T>::Type;
+
+  template <size_t... kIndex>
+  QW_INLINE void add_scaled(T scale, const T* source, std::index_sequence<kIndex...>) {
+    const Vector* vectors = reinterpret_cast<const Vector*>(source);
+    ((sum_[kIndex] += scale * vectors[kIndex]), ...);
+  }
+  template <size_t... kIndex>
+  QW_INLINE void store(T* target, std::index_sequence<kIndex...>) const {
+    Vector* vectors = reinterpret_cast<Vector*>(target);
+    ((vectors[kIndex] = sum_[kIndex]), ...);
+  }
+
+  Vector sum_[kCount] = {};
+};
+
+}  // namespace qw::kernels
