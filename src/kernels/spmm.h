@@ -18,12 +18,26 @@ struct CsrView {
   int64_t rows;
 };
 
-// result [rows, width] = matrix * dense
+// What is done to a product before it is stored: scale * product + first_scale * first + second_scale *
+// second, for one trip through memory per step of a recurrence. Null addends are none; none may be the
+// result.
 template <class T>
-void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result);
+struct Update {
+  T scale = 1;
+  const T* first = nullptr;  // [rows, width]
+  T first_scale = 0;
+  const T* second = nullptr;
+  T second_scale = 0;
+};
 
-// result [entries]: entry k at (i, j) gets <left[i, :], right[j, :]>
+// result [rows, width] = update(matrix * dense)
 template <class T>
-void sampled_products_cpu(const CsrView<T>& pattern, const T* left, const T* right, int64_t width, T* result);
+void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result,
+              const Update<T>& update = {});
+
+// result [entries]: entry k at (i, j) gets scale * <left[i, :], right[j, :]>, or has it added
+template <class T>
+void sampled_products_cpu(const CsrView<T>& pattern, const T* left, const T* right, int64_t width, T* result,
+                          T scale = 1, bool accumulate = false);
 
 }  // namespace qw::kernels

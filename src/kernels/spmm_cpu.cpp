@@ -18,59 +18,70 @@ QW_INLINE T value_at(const CsrView<T>& matrix, int64_t at) {
 // One row of the result, kVectors vectors from column `first` on.
 template <class T, int kVectors>
 QW_INLINE void tile(const CsrView<T>& matrix, int64_t row, const T* dense, int64_t width, int64_t first,
-                    T* result) {
+                    T* result, const Update<T>& update) {
   Accumulators<T, kVectors> sums;
   for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
     sums.add_scaled(value_at(matrix, at), dense + matrix.columns[at] * width + first);
   }
-  sums.store(result + row * width + first);
+  const int64_t at = row * width + first;
+  if (update.scale != T(1)) sums.multiply(update.scale);
+  if (update.first != nullptr) sums.add_scaled(update.first_scale, update.first + at);
+  if (update.second != nullptr) sums.add_scaled(update.second_scale, update.second + at);
+  sums.store(result + at);
 }
 
 // All columns, fewer than a vector.
 template <class T>
-QW_INLINE void narrow_row(const CsrView<T>& matrix, int64_t row, const T* dense, int64_t width, T* result) {
+QW_INLINE void narrow_row(const CsrView<T>& matrix, int64_t row, const T* dense, int64_t width, T* result,
+                          const Update<T>& update) {
   T sum[kLanes<T>] = {};
   for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
     const T value = value_at(matrix, at);
     const T* source = dense + matrix.columns[at] * width;
     for (int64_t c = 0; c < width; ++c) sum[c] += value * source[c];
   }
-  for (int64_t c = 0; c < width; ++c) result[row * width + c] = sum[c];
+  for (int64_t c = 0; c < width; ++c) {
+    const int64_t at = row * width + c;
+    T value = update.scale * sum[c];
+    if (update.first != nullptr) value += update.first_scale * update.first[at];
+    if (update.second != nullptr) value += update.second_scale * update.second[at];
+    result[at] = value;
+  }
 }
 
 template <class T>
 QW_INLINE void spmm_rows(const CsrView<T>& matrix, int64_t begin, int64_t end, const T* dense, int64_t width,
-                         T* result) {
+                         T* result, const Update<T>& update) {
   for (int64_t row = begin; row < end; ++row) {
     int64_t first = 0;
     for (; first + 8 * kLanes<T> <= width; first += 8 * kLanes<T>)
-      tile<T, 8>(matrix, row, dense, width, first, result);
+      tile<T, 8>(matrix, row, dense, width, first, result, update);
     if (first + 4 * kLanes<T> <= width) {
-      tile<T, 4>(matrix, row, dense, width, first, result);
+      tile<T, 4>(matrix, row, dense, width, first, result, update);
       first += 4 * kLanes<T>;
     }
     if (first + 2 * kLanes<T> <= width) {
-      tile<T, 2>(matrix, row, dense, width, first, result);
+      tile<T, 2>(matrix, row, dense, width, first, result, update);
       first += 2 * kLanes<T>;
     }
     if (first + kLanes<T> <= width) {
-      tile<T, 1>(matrix, row, dense, width, first, result);
+      tile<T, 1>(matrix, row, dense, width, first, result, update);
       first += kLanes<T>;
     }
     if (first == width) continue;
     // A whole vector that ends at the last column does some columns twice, with the same result, and beats
     // single ones.
     if (width >= kLanes<T>) {
-      tile<T, 1>(matrix, row, dense, width, width - kLanes<T>, result);
+      tile<T, 1>(matrix, row, dense, width, width - kLanes<T>, result, update);
     } else {
-      narrow_row<T>(matrix, row, dense, width, result);
+      narrow_row<T>(matrix, row, dense, width, result, update);
     }
   }
 }
 
 template <class T>
 QW_INLINE void sampled_rows(const CsrView<T>& pattern, int64_t begin, int64_t end, const T* left,
-                            const T* right, int64_t width, T* result) {
+                            const T* right, int64_t width, T* result, T scale, bool accumulate) {
   // Eight running sums, added in a fixed order: a single one would wait for each addition.
   constexpr int kSums = 8;
   for (int64_t row = begin; row < end; ++row) {
@@ -83,29 +94,33 @@ QW_INLINE void sampled_rows(const CsrView<T>& pattern, int64_t begin, int64_t en
         for (int lane = 0; lane < kSums; ++lane) sum[lane] += a[c + lane] * b[c + lane];
       }
       for (; c < width; ++c) sum[c % kSums] += a[c] * b[c];
-      result[at] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+      const T product = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+      result[at] = (accumulate ? result[at] : T(0)) + scale * product;
     }
   }
 }
 
 QW_MULTIVERSION void spmm_range(const CsrView<float>& matrix, int64_t begin, int64_t end, const float* dense,
-                                int64_t width, float* result) {
-  spmm_rows(matrix, begin, end, dense, width, result);
+                                int64_t width, float* result, const Update<float>& update) {
+  spmm_rows(matrix, begin, end, dense, width, result, update);
 }
 
 QW_MULTIVERSION void spmm_range(const CsrView<double>& matrix, int64_t begin, int64_t end,
-                                const double* dense, int64_t width, double* result) {
-  spmm_rows(matrix, begin, end, dense, width, result);
+                                const double* dense, int64_t width, double* result,
+                                const Update<double>& update) {
+  spmm_rows(matrix, begin, end, dense, width, result, update);
 }
 
 QW_MULTIVERSION void sampled_range(const CsrView<float>& pattern, int64_t begin, int64_t end,
-                                   const float* left, const float* right, int64_t width, float* result) {
-  sampled_rows(pattern, begin, end, left, right, width, result);
+                                   const float* left, const float* right, int64_t width, float* result,
+                                   float scale, bool accumulate) {
+  sampled_rows(pattern, begin, end, left, right, width, result, scale, accumulate);
 }
 
 QW_MULTIVERSION void sampled_range(const CsrView<double>& pattern, int64_t begin, int64_t end,
-                                   const double* left, const double* right, int64_t width, double* result) {
-  sampled_rows(pattern, begin, end, left, right, width, result);
+                                   const double* left, const double* right, int64_t width, double* result,
+                                   double scale, bool accumulate) {
+  sampled_rows(pattern, begin, end, left, right, width, result, scale, accumulate);
 }
 
 template <class T, class Body>
@@ -117,22 +132,25 @@ void for_row_ranges(const CsrView<T>& matrix, int64_t width, const Body& body) {
 }  // namespace
 
 template <class T>
-void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result) {
-  for_row_ranges(matrix, width,
-                 [&](int64_t begin, int64_t end) { spmm_range(matrix, begin, end, dense, width, result); });
-}
-
-template <class T>
-void sampled_products_cpu(const CsrView<T>& pattern, const T* left, const T* right, int64_t width,
-                          T* result) {
-  for_row_ranges(pattern, width, [&](int64_t begin, int64_t end) {
-    sampled_range(pattern, begin, end, left, right, width, result);
+void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result, const Update<T>& update) {
+  for_row_ranges(matrix, width, [&](int64_t begin, int64_t end) {
+    spmm_range(matrix, begin, end, dense, width, result, update);
   });
 }
 
-template void spmm_cpu(const CsrView<float>&, const float*, int64_t, float*);
-template void spmm_cpu(const CsrView<double>&, const double*, int64_t, double*);
-template void sampled_products_cpu(const CsrView<float>&, const float*, const float*, int64_t, float*);
-template void sampled_products_cpu(const CsrView<double>&, const double*, const double*, int64_t, double*);
+template <class T>
+void sampled_products_cpu(const CsrView<T>& pattern, const T* left, const T* right, int64_t width, T* result,
+                          T scale, bool accumulate) {
+  for_row_ranges(pattern, width, [&](int64_t begin, int64_t end) {
+    sampled_range(pattern, begin, end, left, right, width, result, scale, accumulate);
+  });
+}
+
+template void spmm_cpu(const CsrView<float>&, const float*, int64_t, float*, const Update<float>&);
+template void spmm_cpu(const CsrView<double>&, const double*, int64_t, double*, const Update<double>&);
+template void sampled_products_cpu(const CsrView<float>&, const float*, const float*, int64_t, float*, float,
+                                   bool);
+template void sampled_products_cpu(const CsrView<double>&, const double*, const double*, int64_t, double*,
+                                   double, bool);
 
 }  // namespace qw::kernels

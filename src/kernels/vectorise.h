@@ -44,6 +44,7 @@ class Accumulators {
   QW_INLINE void add_scaled(T scale, const T* source) {
     add_scaled(scale, source, std::make_index_sequence<kCount>());
   }
+  QW_INLINE void multiply(T scale) { multiply(scale, std::make_index_sequence<kCount>()); }
   QW_INLINE void store(T* target) const { store(target, std::make_index_sequence<kCount>()); }
 
  private:
@@ -53,6 +54,10 @@ class Accumulators {
   QW_INLINE void add_scaled(T scale, const T* source, std::index_sequence<kIndex...>) {
     const Vector* vectors = reinterpret_cast<const Vector*>(source);
     ((sum_[kIndex] += scale * vectors[kIndex]), ...);
+  }
+  template <size_t... kIndex>
+  QW_INLINE void multiply(T scale, std::index_sequence<kIndex...>) {
+    ((sum_[kIndex] *= scale), ...);
   }
   template <size_t... kIndex>
   QW_INLINE void store(T* target, std::index_sequence<kIndex...>) const {

@@ -6,12 +6,14 @@
 
 #include "qw/graph/generators.h"
 #include "support/graph_tensors.h"
+#include "support/sparse.h"
 #include "support/support.h"
 
 namespace qw {
 namespace {
 
 using test::incidence_tensors;
+using test::refusal;
 
 // S as the dense matrix of its definition.
 at::Tensor dense_incidence(const Graph& graph, at::ScalarType type) {
@@ -104,15 +106,6 @@ TEST(Incidence, SameBitsForAnyNumberOfThreads) {
     if (!first.defined()) first = now;
     EXPECT_TRUE(at::equal(now, first));
   }
-}
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "not refused";
 }
 
 TEST(Incidence, Refusals) {

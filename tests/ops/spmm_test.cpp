@@ -4,59 +4,15 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "support/graph_tensors.h"
+#include "support/sparse.h"
 #include "support/support.h"
 
 namespace qw {
 namespace {
 
-// A random sparse matrix with whole numbers as values, as a pattern and as the dense matrix it is.
-struct Sparse {
-  SparsePattern pattern;
-  at::Tensor values;
-  at::Tensor dense;
-};
-
-at::Tensor offsets_of(const std::vector<int64_t>& rows, int64_t count) {
-  std::vector<int64_t> offsets(count + 1, 0);
-  for (const int64_t row : rows) ++offsets[row + 1];
-  for (int64_t row = 0; row < count; ++row) offsets[row + 1] += offsets[row];
-  return test::tensor_of(offsets, at::kLong);
-}
-
-Sparse sparse_matrix(int64_t rows, int64_t columns, double density, at::ScalarType type) {
-  at::manual_seed(rows * 1000 + columns);
-  Sparse sparse;
-  sparse.dense = at::zeros({rows, columns}, type);
-  std::vector<int64_t> entry_row, entry_column;
-  std::vector<int32_t> column_ids, transposed_ids;
-  std::vector<int64_t> order, transposed_row;
-  std::vector<double> values;
-  const at::Tensor chosen = at::rand({rows, columns});
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      if (chosen[i][j].item<double>() >= density) continue;
-      values.push_back(static_cast<double>((i * 7 + j * 3) % 11 - 5));
-      sparse.dense[i][j] = values.back();
-      entry_row.push_back(i);
-      entry_column.push_back(j);
-      column_ids.push_back(static_cast<int32_t>(j));
-    }
-  }
-  for (int64_t j = 0; j < columns; ++j) {
-    for (size_t k = 0; k < entry_column.size(); ++k) {
-      if (entry_column[k] != j) continue;
-      order.push_back(static_cast<int64_t>(k));
-      transposed_ids.push_back(static_cast<int32_t>(entry_row[k]));
-      transposed_row.push_back(j);
-    }
-  }
-  sparse.pattern = {offsets_of(entry_row, rows), test::tensor_of(column_ids, at::kInt),
-                    offsets_of(transposed_row, columns), test::tensor_of(transposed_ids, at::kInt),
-                    test::tensor_of(order, at::kLong)};
-  sparse.values = test::tensor_of(values, at::kDouble).to(type);
-  return sparse;
-}
+using test::refusal;
+using test::Sparse;
+using test::sparse_matrix;
 
 class SpmmOf : public testing::TestWithParam<at::ScalarType> {};
 
@@ -131,15 +87,6 @@ TEST(Spmm, SameBitsForAnyNumberOfThreads) {
     if (first.empty()) first = now;
     for (size_t k = 0; k < now.size(); ++k) EXPECT_TRUE(at::equal(now[k], first[k])) << k;
   }
-}
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "not refused";
 }
 
 TEST(Spmm, Refusals) {
