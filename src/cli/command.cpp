@@ -63,7 +63,13 @@ void say(const std::string& line) {
   if (!quiet()) fmt::print(stderr, "{}\n", line);
 }
 
-void print_json(const nlohmann::ordered_json& document) { write_all(document.dump(2) + "\n"); }
+void print_json(const nlohmann::ordered_json& document) {
+  write_all(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+std::string json_line(const nlohmann::ordered_json& document) {
+  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 void print_text(const std::string& text) { write_all(text); }
 

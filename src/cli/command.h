@@ -37,6 +37,8 @@ void say(const std::string& line);
 
 // Results: one JSON document (--json) or text, on stdout.
 void print_json(const nlohmann::ordered_json& document);
+// One line of JSON; bytes that are no UTF-8 become U+FFFD.
+std::string json_line(const nlohmann::ordered_json& document);
 void print_text(const std::string& text);
 
 // One function per subcommand, each in its own file: adds it to `app`; its callback does the work.

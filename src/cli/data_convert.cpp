@@ -18,7 +18,9 @@ struct ConvertOptions {
 void convert(const ConvertOptions& options, const GlobalOptions& global) {
   if (options.out.empty()) fail_usage("qw data convert: --out PATH is missing");
   const Dataset dataset = load(options.data);
-  save_dataset(dataset, options.to, options.out);
+  for (const std::string& note : save_dataset(dataset, options.to, options.out)) {
+    say(fmt::format("{}: {}", options.out, note));
+  }
   if (global.json) {
     print_json({{"name", dataset.name},
                 {"to", options.to},

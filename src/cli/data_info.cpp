@@ -15,28 +15,27 @@ using Json = nlohmann::ordered_json;
 Json class_balance(const Targets& targets) {
   Json balance = Json::array();
   const std::vector<int64_t> counts = class_counts(targets);
+  const auto labelled = static_cast<double>(std::max<int64_t>(1, targets.labelled()));
   for (size_t c = 0; c < counts.size(); ++c) {
     const std::string name = targets.names.empty() ? std::to_string(c) : targets.names[c];
-    balance.push_back({{"class", name},
-                       {"nodes", counts[c]},
-                       {"share", static_cast<double>(counts[c]) /
-                                     static_cast<double>(std::max<int64_t>(1, targets.labelled()))}});
+    balance.push_back(
+        {{"class", name}, {"nodes", counts[c]}, {"share", static_cast<double>(counts[c]) / labelled}});
   }
   return balance;
 }
 
 Json value_summary(const Targets& targets) {
-  double lowest = INFINITY, highest = -INFINITY, sum = 0;
+  double lowest = INFINITY, highest = -INFINITY, mean = 0;
   int64_t known = 0;
   for (const double value : targets.values) {
     if (std::isnan(value)) continue;
     lowest = std::min(lowest, value);
     highest = std::max(highest, value);
-    sum += value;
     ++known;
+    mean += (value - mean) / static_cast<double>(known);  // a sum could overflow
   }
   if (known == 0) return nullptr;
-  return {{"mean", sum / static_cast<double>(known)}, {"min", lowest}, {"max", highest}};
+  return {{"mean", mean}, {"min", lowest}, {"max", highest}};
 }
 
 Json describe(const Dataset& dataset) {
@@ -99,7 +98,13 @@ std::string as_text(const Json& info) {
                               info["target"]["min"].get<double>(), info["target"]["max"].get<double>()));
   }
   row("stored splits", count("splits"));
+  constexpr size_t kMostShown = 20;
+  size_t shown = 0;
   for (const Json& entry : info["class_balance"]) {
+    if (shown++ == kMostShown) {
+      row("class", fmt::format("and {} more (--json has all)", info["class_balance"].size() - kMostShown));
+      break;
+    }
     row("class",
         fmt::format("{}: {} nodes, {:.1f} %", entry["class"].get<std::string>(),
                     with_thousands(entry["nodes"].get<int64_t>()), 100 * entry["share"].get<double>()));

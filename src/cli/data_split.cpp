@@ -24,9 +24,15 @@ uint32_t seed_of(const SplitOptions& options) {
   return options.seed >= 0 ? static_cast<uint32_t>(options.seed) : kPublishedSeeds[options.run];
 }
 
+bool is_stored(const SplitOptions& options) { return options.split.starts_with("stored"); }
+
 nlohmann::ordered_json as_json(const Dataset& dataset, const SplitOptions& options, const Split& split) {
-  return {{"name", dataset.name}, {"split", options.split}, {"seed", seed_of(options)},
-          {"train", split.train}, {"val", split.val},       {"test", split.test}};
+  nlohmann::ordered_json document = {{"name", dataset.name}, {"split", options.split}};
+  if (!is_stored(options)) document["seed"] = seed_of(options);
+  document["train"] = split.train;
+  document["val"] = split.val;
+  document["test"] = split.test;
+  return document;
 }
 
 std::string as_csv(const Dataset& dataset, const Split& split) {
@@ -48,14 +54,15 @@ void make(const SplitOptions& options, const GlobalOptions& global) {
   const nlohmann::ordered_json document = as_json(dataset, options, split);
   if (!options.out.empty()) {
     write_file_atomically(options.out,
-                          options.out.ends_with(".csv") ? as_csv(dataset, split) : document.dump() + "\n");
+                          options.out.ends_with(".csv") ? as_csv(dataset, split) : json_line(document));
   }
   if (global.json) {
     print_json(document);
     return;
   }
-  print_text(fmt::format("{}, {}, seed {}: {} train, {} val, {} test{}\n", dataset.name, options.split,
-                         seed_of(options), split.train.size(), split.val.size(), split.test.size(),
+  print_text(fmt::format("{}, {}{}: {} train, {} val, {} test{}\n", dataset.name, options.split,
+                         is_stored(options) ? "" : fmt::format(", seed {}", seed_of(options)),
+                         split.train.size(), split.val.size(), split.test.size(),
                          options.out.empty() ? "" : ", written to " + options.out));
 }
 

@@ -63,7 +63,7 @@ std::string explain(const CLI::App& root, const CLI::ParseError& error) {
   const CLI::App& app = innermost(root);
   const std::vector<std::string> extra = root.remaining(true);
   std::string problem = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extra.empty()) {
+  if (!extra.empty()) {
     const bool is_option = extra.front().starts_with("-");
     std::vector<std::string> known = option_names(app);
     if (!is_option) {

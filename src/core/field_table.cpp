@@ -61,7 +61,10 @@ void Field::set(std::string_view text, std::string_view context, std::string_vie
                      fail_usage(fmt::format("{}: {} {}", context, option, unknown_name(text, choices)));
                    *value = std::string(text);
                  },
-                 [&](std::vector<std::string>* value) { *value = split(text, ','); }},
+                 [&](std::vector<std::string>* value) {
+                   value->clear();
+                   for (const std::string& part : split(text, ',')) value->emplace_back(trim(part));
+                 }},
       target);
 }
 

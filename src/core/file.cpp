@@ -99,8 +99,12 @@ void publish_file(const fs::path& from, const fs::path& to) {
   Descriptor(folder_of(to), O_RDONLY | O_DIRECTORY).sync();
 }
 
-void write_file_atomically(const fs::path& path, std::string_view contents) {
+void write_file_atomically(const fs::path& given, std::string_view contents) {
   std::error_code error;
+  // A link stays a link: what it points to is replaced.
+  const fs::path path = fs::is_symlink(given, error) ? fs::weakly_canonical(given, error) : given;
+  const bool replaceable = !fs::exists(path, error) || fs::is_regular_file(path, error);
+  if (!replaceable) fail(fmt::format("{}: cannot write: it exists and is no regular file", path.string()));
   fs::create_directories(folder_of(path), error);
   if (error) fail_system(folder_of(path), "make this folder", error.value());
   const fs::path temporary = temporary_beside(path);

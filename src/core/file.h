@@ -11,7 +11,8 @@ namespace qw {
 std::string read_file(const std::filesystem::path& path);
 
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the folder: a reader sees
-// the old file or the new one, never a part, also after a crash. Missing parent folders are made.
+// the old file or the new one, never a part, also after a crash. Missing parent folders are made. A symbolic
+// link is followed; what is no regular file is refused.
 void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
 
 // Renames `from` to `to` (same file system) and syncs both the file and the folder of `to`.

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <thread>
 
 namespace qw {
 namespace {
+
+// More threads than this only cost memory, and the system may refuse to start them.
+constexpr int kMostPerCore = 8;
 
 int usable_cores() {
   cpu_set_t set;
@@ -22,16 +26,18 @@ std::atomic<int>& configured_threads() {
   return count;
 }
 
-// Keeps the first exception of a parallel region, since none may leave it.
+// Keeps the exception of the lowest task, since none may leave a parallel region: which one is reported does
+// not depend on timing.
 class FirstError {
  public:
   template <class Body>
-  void guard(const Body& body) {
+  void guard(int task, const Body& body) {
     try {
       body();
     } catch (...) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (!error_) error_ = std::current_exception();
+      if (!error_ || task < task_) error_ = std::current_exception();
+      task_ = std::min(task, task_);
     }
   }
   void rethrow() {
@@ -41,6 +47,7 @@ class FirstError {
  private:
   std::mutex mutex_;
   std::exception_ptr error_;
+  int task_ = std::numeric_limits<int>::max();
 };
 
 }  // namespace
@@ -48,7 +55,7 @@ class FirstError {
 int thread_count() { return configured_threads().load(std::memory_order_relaxed); }
 
 void set_thread_count(int count) {
-  configured_threads().store(std::max(1, count), std::memory_order_relaxed);
+  configured_threads().store(std::clamp(count, 1, kMostPerCore * usable_cores()), std::memory_order_relaxed);
 }
 
 void parallel_tasks(int tasks, const std::function<void(int task)>& body) {
@@ -60,7 +67,7 @@ void parallel_tasks(int tasks, const std::function<void(int task)>& body) {
   FirstError error;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (int task = 0; task < tasks; ++task) {
-    error.guard([&] { body(task); });
+    error.guard(task, [&] { body(task); });
   }
   error.rethrow();
 }

@@ -76,8 +76,17 @@ std::optional<double> parse_number(std::string_view text) { return parse_whole<d
 
 std::string in_quotes(std::string_view text) {
   constexpr size_t kLongest = 40;
-  std::string shown = "'";
-  for (const char c : text.substr(0, kLongest)) {
+  size_t end = std::min(text.size(), kLongest);
+  const auto continues_character = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  while (end > 0 && end < text.size() && continues_character(end)) --end;
+  return fmt::format("'{}{}'", printable(text.substr(0, end)), text.size() > end ? "..." : "");
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       shown += fmt::format("\\x{:02x}", byte);
@@ -85,7 +94,7 @@ std::string in_quotes(std::string_view text) {
       shown += c;
     }
   }
-  return shown + (text.size() > kLongest ? "...'" : "'");
+  return shown;
 }
 
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
@@ -102,9 +111,16 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
 }
 
 std::string unknown_name(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr size_t kMostListed = 30;
   const auto near = closest(name, candidates);
+  std::vector<std::string> listed;
+  for (const std::string& candidate : candidates) {
+    if (listed.size() < kMostListed) listed.push_back(printable(candidate));
+  }
+  if (candidates.size() > kMostListed)
+    listed.push_back(fmt::format("and {} more", candidates.size() - kMostListed));
   return fmt::format("{} is unknown{}{}known: {}", in_quotes(name), near ? "; did you mean " : "; ",
-                     near ? in_quotes(*near) + "? " : "", join(candidates, ", "));
+                     near ? in_quotes(*near) + "? " : "", join(listed, ", "));
 }
 
 std::string with_thousands(int64_t count) {

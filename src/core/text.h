@@ -18,8 +18,10 @@ std::string lower(std::string_view text);
 std::optional<int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
-// `text` between single quotes, cut to 40 characters and with unprintable bytes as \xNN: safe in an error
-// line.
+// `text` with control characters as \xNN: one line, whatever it was.
+std::string printable(std::string_view text);
+
+// printable() between single quotes, cut to 40 bytes at a character's end: safe in an error line.
 std::string in_quotes(std::string_view text);
 
 // The candidate nearest to `name` by edit distance, when near enough to be what was meant.

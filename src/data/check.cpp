@@ -26,12 +26,9 @@ void check_counts(const DatasetCard& card, const Dataset& dataset) {
 
 void check_downloaded_file(const DatasetCard& card, const FileCard& file, const std::filesystem::path& path) {
   QW_ASSERT(card.files.size() == 1);
-  for (const Reader& reader : readers()) {
-    if (reader.name != card.reader) continue;
-    std::map<std::string, std::string> files;
-    files[file.name] = read_file(path);
-    check_counts(card, reader.read(MemoryFiles(std::move(files)), card.entry, card.options));
-  }
+  std::map<std::string, std::string> files;
+  files[file.name] = read_file(path);
+  check_counts(card, reader_named(card.reader).read(MemoryFiles(std::move(files)), card.entry, card.options));
 }
 
 }  // namespace qw

@@ -470,20 +470,23 @@ class FileFetch {
   fs::path target_;
 };
 
+// A file in the cache was right when it came; one that has been damaged since is fetched again.
+bool is_intact(const fs::path& path, const FileCard& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  return file.published_bytes_differ || sha256_hex_of_file(path) == file.sha256;
+}
+
 }  // namespace
 
 DownloadReport fetch_dataset(const DatasetCard& card, const DownloadOptions& options) {
   DownloadReport report{.folder = dataset_folder(card)};
-  if (is_cached(card)) {
-    report.already_cached = static_cast<int64_t>(card.files.size());
-    return report;
-  }
   std::error_code error;
   fs::create_directories(report.folder, error);
   if (error) fail(fmt::format("{}: cannot make this folder: {}", report.folder.string(), error.message()));
   const Lock lock(report.folder.parent_path() / fmt::format(".{}.lock", card.name));
   for (const FileCard& file : card.files) {
-    if (fs::is_regular_file(report.folder / file.name, error)) {
+    if (is_intact(report.folder / file.name, file)) {
       ++report.already_cached;
     } else {
       report.fetched.push_back(FileFetch(card, file, options, report.folder).run());

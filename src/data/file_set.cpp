@@ -19,7 +19,10 @@ fs::path FolderFiles::path_of(const std::string& name) const {
   return folder_ == "." ? fs::path(name) : folder_ / name;
 }
 
-bool FolderFiles::has(const std::string& name) const { return fs::is_regular_file(path_of(name)); }
+bool FolderFiles::has(const std::string& name) const {
+  std::error_code ignored;
+  return fs::is_regular_file(path_of(name), ignored);
+}
 
 std::string FolderFiles::read(const std::string& name) const { return read_file(path_of(name)); }
 

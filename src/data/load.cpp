@@ -20,13 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Reader& reader_named(const std::string& name) {
-  const auto found =
-      std::find_if(readers().begin(), readers().end(), [&](const Reader& r) { return r.name == name; });
-  QW_ASSERT(found != readers().end());
-  return *found;
-}
-
 // What the card says, overruled by what the user says.
 LoadOptions merged(LoadOptions card, const LoadOptions& user) {
   card.directed |= user.directed;
@@ -39,12 +32,30 @@ LoadOptions merged(LoadOptions card, const LoadOptions& user) {
   overrule(card.features, user.features);
   overrule(card.drop, user.drop);
   overrule(card.split_column, user.split_column);
+  overrule(card.source, user.source);
+  overrule(card.destination, user.destination);
   overrule(card.edge_cost, user.edge_cost);
   overrule(card.edge_weight, user.edge_weight);
   return card;
 }
 
+// Options that only a CSV has are refused elsewhere: a silently ignored option is a wrong answer.
+void refuse_csv_options(const LoadOptions& options, const std::string& what) {
+  LoadOptions given = options;
+  LoadOptions defaults;
+  const FieldTable table = load_fields(given, "");
+  const FieldTable untouched = load_fields(defaults, "");
+  for (size_t k = 0; k < table.fields().size(); ++k) {
+    const Field& field = table.fields()[k];
+    if (field.name == "directed" || field.text() == untouched.fields()[k].text()) continue;
+    std::string option = "--" + field.name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    fail_usage(fmt::format("{} is for your own CSV; {} has no use for it", option, in_quotes(what)));
+  }
+}
+
 Dataset read_card(const DatasetCard& card, const fs::path& folder, const LoadOptions& options) {
+  if (card.reader != kCsvReader.name) refuse_csv_options(options, card.name);
   const LoadOptions all = merged(card.options, options);
   Dataset dataset = reader_named(card.reader).read(FolderFiles(folder), card.entry, all);
   dataset.name = card.name;
@@ -79,7 +90,8 @@ const DatasetCard* card_of_folder(const fs::path& folder) {
 }
 
 Dataset read_path(const fs::path& path, const LoadOptions& options) {
-  const bool is_folder = fs::is_directory(path);
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(path, ignored);
   if (is_folder) {
     if (const DatasetCard* card = card_of_folder(path)) return read_card(*card, path, options);
   }
@@ -89,6 +101,7 @@ Dataset read_path(const fs::path& path, const LoadOptions& options) {
   std::vector<std::string> tried;
   for (const Reader& reader : readers()) {
     if (reader.recognises(files, entry)) {
+      if (reader.name != kCsvReader.name) refuse_csv_options(options, path.string());
       Dataset dataset = reader.read(files, entry, options);
       check_consistent(dataset);
       return dataset;
@@ -138,9 +151,20 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
   }
   if (what.empty())
     fail_usage("no data: give a name, a file, a folder or a generator, or your own CSV with --edges");
-  if (is_generator_spec(what)) return generate(what);
+  if (is_generator_spec(what)) {
+    refuse_csv_options(options, what);
+    if (options.directed)
+      fail_usage(fmt::format("{} makes an undirected graph; leave --directed out", in_quotes(what)));
+    return generate(what);
+  }
   if (const DatasetCard* card = find_card(what)) return load_card(*card, options);
-  if (!fs::exists(what)) fail_unknown(what);
+  std::error_code ignored;
+  if (!fs::exists(what, ignored)) fail_unknown(what);
+  if (!fs::is_directory(what, ignored) && kCsvReader.recognises(FolderFiles("."), what)) {
+    LoadOptions own = options;
+    own.edges = what;
+    return load_dataset("", own);
+  }
   return read_path(what, options);
 }
 

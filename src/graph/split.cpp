@@ -112,6 +112,8 @@ Split random_split(const Targets& targets, uint32_t seed, double train_rate, dou
   NumpyRandomState random(seed);
   const std::vector<NodeId> known = known_nodes_without(targets, {});
   const auto count = static_cast<int64_t>(known.size());
+  if (count == 0)
+    fail_usage("a split needs labels, but no node has one; name the column to learn with --target");
   const std::vector<NodeId> order = random.choice(known, count);
   const int64_t train = std::min(count, round_half_even(train_rate * static_cast<double>(count)));
   const int64_t val = std::min(count - train, round_half_even(val_rate * static_cast<double>(count)));

@@ -104,12 +104,30 @@ TEST(Cli, OwnCsv) {
   EXPECT_EQ(info["nodes"], 3);
   EXPECT_EQ(info["edges"], 2);
   EXPECT_EQ(info["labelled"], 2);
-  EXPECT_EQ(result.err,
-            "e.csv: column 'age': 1 empty cells were filled with the mean, 1.5\ne.csv: 1 self-loops were "
-            "dropped\n");
+  EXPECT_EQ(result.err, "e.csv: column 'age' of " + nodes +
+                            ": 1 empty cells were filled with the mean, 1.5\ne.csv: 1 self-loops were "
+                            "dropped\n");
   std::vector<std::string> silent = arguments;
   silent.emplace_back("--quiet");
   EXPECT_EQ(qw(silent).err, "");
+}
+
+TEST(Cli, JsonSurvivesBytesThatAreNoUtf8) {
+  const test::TemporaryFolder folder;
+  const std::string edges = folder.write("e.csv", "a,b\nx,y\n").string();
+  const std::string nodes = folder.write("n.csv", "id,team\nx,caf\xe9\ny,tea\n").string();
+  const json info = json_of(
+      {"data", "info", "--edges", edges, "--nodes", nodes, "--id", "id", "--target", "team", "--json"});
+  EXPECT_EQ(info["class_balance"][0]["class"], "caf\uFFFD");
+}
+
+TEST(Cli, OptionsThatDoNotApplyAreRefused) {
+  expect_refused({"data", "info", "karate", "--directed"}, 2,
+                 "qw: 'karate' makes an undirected graph; leave --directed out");
+  expect_refused({"data", "info", "karate", "--edge-cost", "x"}, 2,
+                 "qw: --edge-cost is for your own CSV; 'karate' has no use for it");
+  expect_refused({"data", "inf"}, 2,
+                 "qw: argument 'inf' is unknown; did you mean 'info'? (see qw data --help)");
 }
 
 TEST(Cli, SplitAndConvert) {

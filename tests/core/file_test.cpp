@@ -41,8 +41,19 @@ TEST(File, FailedWriteKeepsTheOldFile) {
   folder.write("full/inside", "x");
   const std::string full = (folder.path() / "full").string();
   EXPECT_EQ(error_of([&] { write_file_atomically(full, "y"); }),
-            full + ": cannot rename a finished file to this name: Is a directory");
+            full + ": cannot write: it exists and is no regular file");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2) << "a temporary file was left";
+}
+
+TEST(File, LinksAreFollowedAndDevicesRefused) {
+  const test::TemporaryFolder folder;
+  const fs::path target = folder.write("target", "old");
+  fs::create_symlink(target, folder.path() / "link");
+  write_file_atomically(folder.path() / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
+  EXPECT_EQ(read_file(target), "new");
+  EXPECT_EQ(error_of([] { write_file_atomically("/dev/null", "x"); }),
+            "/dev/null: cannot write: it exists and is no regular file");
 }
 
 TEST(File, ReadsWhatHasNoSize) { EXPECT_FALSE(read_file("/proc/self/status").empty()); }

@@ -52,6 +52,13 @@ TEST(Parallel, RethrowsFromAnyThread) {
             "task 11");
 }
 
+TEST(Parallel, TheLowestTasksErrorIsReported) {
+  const test::ScopedThreads scope(4);
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    EXPECT_EQ(test::error_of([] { parallel_tasks(16, [](int task) { fail(std::to_string(task)); }); }), "0");
+  }
+}
+
 TEST(Parallel, ThreadCountIsAtLeastOne) {
   const test::ScopedThreads scope(-3);
   EXPECT_EQ(thread_count(), 1);

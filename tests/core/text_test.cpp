@@ -35,6 +35,8 @@ TEST(Text, ParseNumber) {
 TEST(Text, QuotesAreSafeInOneLine) {
   EXPECT_EQ(in_quotes("a\nb"), "'a\\x0ab'");
   EXPECT_EQ(in_quotes(std::string(50, 'x')), "'" + std::string(40, 'x') + "...'");
+  EXPECT_EQ(in_quotes(std::string(39, 'x') + "\u00e9\u00e9"), "'" + std::string(39, 'x') + "...'")
+      << "whole characters";
 }
 
 TEST(Text, UnknownNameSuggests) {
@@ -42,6 +44,12 @@ TEST(Text, UnknownNameSuggests) {
   EXPECT_EQ(unknown_name("transformer", {"appnp", "gcn"}), "'transformer' is unknown; known: appnp, gcn");
   EXPECT_EQ(unknown_name("Cora", {"cora", "citeseer"}),
             "'Cora' is unknown; did you mean 'cora'? known: cora, citeseer");
+}
+
+TEST(Text, UnknownNameStaysOneReadableLine) {
+  EXPECT_EQ(unknown_name("zz", {"a\nb"}), "'zz' is unknown; known: a\\x0ab");
+  const std::string text = unknown_name("zzzzzz", std::vector<std::string>(100, "column"));
+  EXPECT_TRUE(text.ends_with("column, and 70 more")) << text;
 }
 
 TEST(Text, ForPeople) {

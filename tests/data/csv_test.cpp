@@ -94,7 +94,8 @@ std::vector<std::pair<std::string, std::string>> named_edges(const Dataset& data
 TEST(CsvEdges, HeaderIsFoundOut) {
   EXPECT_EQ(read({"0,1\n1,2\n", {}}).graph.num_edges(), 2);
   EXPECT_EQ(read({"a,b\n0,1\n1,2\n", {}}).graph.num_edges(), 2);
-  EXPECT_EQ(read({"", {}}).graph.num_nodes(), 0);
+  EXPECT_EQ(read({"a,b\n", {}}).notes, (std::vector<std::string>{"there is no edge"}));
+  EXPECT_EQ(error_of([] { read({"", {}}); }), "e.csv: is empty; expected edges");
 }
 
 TEST(CsvEdges, NumericIdsAreKeptInOrder) {
@@ -126,6 +127,23 @@ TEST(CsvEdges, ColumnsByName) {
   EXPECT_EQ(dataset.graph.heads()[0], 0);
   EXPECT_EQ(dataset.graph.costs()[0], 2.5);
   EXPECT_EQ(dataset.graph.weights()[1], 1.0);
+}
+
+TEST(CsvEdges, OneEndByNameLeavesTheOther) {
+  LoadOptions options;
+  options.directed = true;
+  options.source = "from";
+  EXPECT_EQ(read({"to,from\n0,1\n", {}}, options).graph.heads()[0], 1);
+  options.source = "";
+  options.destination = "to";
+  EXPECT_EQ(read({"to,from\n0,1\n", {}}, options).graph.heads()[0], 1);
+}
+
+TEST(CsvEdges, WarnsWhenTheHeaderLooksLikeAnEdge) {
+  EXPECT_EQ(read({"ann,bob\nbob,cy\n", {}}).notes,
+            (std::vector<std::string>{
+                "the first line was taken for a header, but 'bob' in it is a node too; if it is an "
+                "edge, put a header above it"}));
 }
 
 TEST(CsvEdges, NotesWhatWasDropped) {
@@ -184,6 +202,22 @@ TEST(CsvEdges, Errors) {
               read({"a,b\nx,z\n", "k\nx\ny\n"}, by_id);
             }),
             "e.csv:2: node id 'z' is not in n.csv");
+  EXPECT_EQ(error_of([] {
+              read({"0,99\n0,1\n", "f\n1\n2\n"});
+            }),
+            "e.csv:1: node id '99' is outside 0 to 1, the rows of n.csv; if it has a column of ids, name it "
+            "with --id")
+      << "two numbers are no header";
+  EXPECT_EQ(error_of([] {
+              read({"a,b\r0,1\r", {}});
+            }),
+            "e.csv:1: a carriage return stands inside a line; lines end in LF or CRLF");
+  LoadOptions same;
+  same.source = same.destination = "b";
+  EXPECT_EQ(error_of([&] {
+              read({"a,b\n0,1\n", {}}, same);
+            }),
+            "e.csv: --source and --destination are the same column, 'b'");
   LoadOptions cost;
   cost.edge_cost = "c";
   EXPECT_EQ(error_of([&] {
@@ -206,6 +240,16 @@ TEST(CsvEdges, Errors) {
               read({"0,1\n", {}}, target);
             }),
             "--target names a column of the node table: give that file with --nodes");
+  LoadOptions features, drop, split_column, id;
+  features.features = drop.drop = {"x"};
+  split_column.split_column = id.id = "x";
+  for (const auto& [given, option] : {std::pair{features, "--features"}, std::pair{drop, "--drop"},
+                                      std::pair{split_column, "--split-column"}, std::pair{id, "--id"}}) {
+    EXPECT_EQ(error_of([&] {
+                read({"0,1\n", {}}, given);
+              }),
+              std::string(option) + " names a column of the node table: give that file with --nodes");
+  }
 }
 
 constexpr const char* kPeople =
@@ -231,7 +275,7 @@ TEST(CsvNodes, NumbersCategoriesGapsAndSplit) {
   EXPECT_EQ(dataset.targets.names, (std::vector<std::string>{"blue", "red"}));
   EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{1, 0, -1, 1}));
   EXPECT_EQ(dataset.notes,
-            (std::vector<std::string>{"column 'age': 2 empty cells were filled with the mean, 40",
+            (std::vector<std::string>{"column 'age' of n.csv: 2 empty cells were filled with the mean, 40",
                                       "1 nodes of the split have no label and are left out of it"}));
   ASSERT_EQ(dataset.splits.size(), 1u);
   EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{0}));
@@ -244,10 +288,11 @@ TEST(CsvNodes, TargetKinds) {
     LoadOptions options;
     options.target = "y";
     options.task = task;
-    return read({"", "y\n" + column}, options).targets;
+    return read({"a,b\n", "y\n" + column}, options).targets;
   };
   EXPECT_EQ(targets("1\n0\n\n2\n1\n0\n2\n").task, Task::kClassification);
-  EXPECT_EQ(targets("1\n0\n\n2\n1\n0\n2\n").classes.size(), 6u) << "a blank line is no row";
+  EXPECT_EQ(targets("1\n0\n\n2\n1\n0\n2\n\n\n").classes, (std::vector<int32_t>{1, 0, -1, 2, 1, 0, 2}))
+      << "in one column a blank line is an empty cell, but not at the end";
   EXPECT_EQ(targets("10\n9\n10\n9\n").names, (std::vector<std::string>{"9", "10"}));
   EXPECT_EQ(targets("1.5\n0\n2\n").task, Task::kRegression);
   EXPECT_EQ(targets("1.0\n0.0\n1.0\n0.0\n").task, Task::kRegression) << "written with a point";
@@ -261,15 +306,15 @@ TEST(CsvNodes, TargetKinds) {
 TEST(CsvNodes, ChosenColumns) {
   LoadOptions only;
   only.features = {"c", "a"};
-  EXPECT_EQ(read({"", "a,b,c\n1,2,3\n"}, only).features.names, (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(read({"a,b\n", "a,b,c\n1,2,3\n"}, only).features.names, (std::vector<std::string>{"a", "c"}));
   LoadOptions without;
   without.drop = {"b"};
-  EXPECT_EQ(read({"", "a,b,c\n1,2,3\n"}, without).features.names, (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(read({"a,b\n", "a,b,c\n1,2,3\n"}, without).features.names, (std::vector<std::string>{"a", "c"}));
 }
 
 TEST(CsvNodes, Errors) {
   const auto error = [](const std::string& nodes, const LoadOptions& options = {}) {
-    return error_of([&] { read({"", nodes}, options); });
+    return error_of([&] { read({"a,b\n", nodes}, options); });
   };
   EXPECT_EQ(error(""), "n.csv: is empty; expected a header line with column names");
   EXPECT_EQ(error("a,b\n"), "n.csv: has a header but no rows");
@@ -291,8 +336,22 @@ TEST(CsvNodes, Errors) {
   EXPECT_EQ(error("a,b\n1,1\nx,2\n", target), "n.csv:3: a 'x' is not a number");
   LoadOptions part;
   part.split_column = "s";
-  EXPECT_EQ(error("s,b\ntrain,1\ndev,2\n", part),
+  LoadOptions learned = part;
+  learned.target = "b";
+  EXPECT_EQ(error("s,b\ntrain,1\ndev,2\n", learned),
             "n.csv:3: split 'dev' is none of train, val, test or empty");
+  EXPECT_EQ(error_of([&] {
+              read({"a,b\n", "s,b\ntrain,1\n"}, part);
+            }),
+            "--split-column says who trains, but there is nothing to learn; name the target with --target");
+  EXPECT_EQ(error("a,b\n1,1\n2,inf\n3,2\n"),
+            "n.csv:3: 'inf' is not a number, but most of column 'b' are; mend it, or leave the column out "
+            "with --drop");
+  LoadOptions slip;
+  slip.target = "a";
+  EXPECT_EQ(error("a,b\n1.5,1\n12x,2\n3.5,2\n", slip),
+            "n.csv:3: '12x' is not a number, but most of column 'a' are; mend it, or leave the column out "
+            "with --drop");
   std::string names = "who\n", wide = "y\n";
   for (int i = 0; i < 30; ++i) names += "person" + std::to_string(i) + "\n";
   EXPECT_EQ(error(names),

@@ -34,6 +34,8 @@ TEST(Load, Errors) {
   EXPECT_EQ(error_of([] { load_dataset("cora"); }), "cora is not in the cache, " +
                                                         (folder.path() / "datasets/cora").string() +
                                                         "; get it with: qw data get cora");
+  EXPECT_NE(error_of([] { load_dataset(std::string(5000, 'x')); }).find("it is no file or folder either"),
+            std::string::npos);
   LoadOptions own;
   own.edges = "e.csv";
   EXPECT_EQ(error_of([&] { load_dataset("cora", own); }),
@@ -197,9 +199,9 @@ TEST(Save, Errors) {
   values.graph = Graph::build(test::edge_list(1, {}));
   values.targets = value_targets({1, 2}, {"a", "b"});
   EXPECT_EQ(error_of([&] { save_dataset(values, "csv", "x"); }), "toy: csv holds one target per node, not 2");
-  EXPECT_EQ(error_of([&] { save_dataset(values, "csr-npz", "x"); }),
+  EXPECT_EQ(error_of([&] { save_dataset(values, "csr-npz", "x.npz"); }),
             "toy: csr-npz holds one target per node, not 2");
-  EXPECT_EQ(error_of([&] { save_dataset(values, "matrix-market", "x"); }),
+  EXPECT_EQ(error_of([&] { save_dataset(values, "matrix-market", "x.mtx"); }),
             "toy: matrix-market holds classes only, and the target is regression; use csv");
   EXPECT_EQ(error_of([&] { save_dataset(values, "cvs", "x"); }),
             "format 'cvs' is unknown; did you mean 'csv'? known: csv, csr-npz, matrix-market");
@@ -208,10 +210,43 @@ TEST(Save, Errors) {
   Dataset costly;
   costly.name = "toy";
   costly.graph = Graph::build(std::move(edges));
-  EXPECT_EQ(error_of([&] { save_dataset(costly, "csr-npz", "x"); }),
+  EXPECT_EQ(error_of([&] { save_dataset(costly, "csr-npz", "x.npz"); }),
             "toy: csr-npz cannot hold edge costs; use csv");
-  EXPECT_EQ(error_of([&] { save_dataset(costly, "matrix-market", "x"); }),
+  EXPECT_EQ(error_of([&] { save_dataset(costly, "matrix-market", "x.mtx"); }),
             "toy: matrix-market cannot hold edge costs; use csv");
+}
+
+TEST(Save, EndingsAndLeftovers) {
+  const Dataset karate = generate("karate");
+  EXPECT_EQ(error_of([&] { save_dataset(karate, "csr-npz", "x"); }), "csr-npz: 'x' must end in .npz");
+  EXPECT_EQ(error_of([&] { save_dataset(karate, "matrix-market", "x.mtx.gz"); }),
+            "matrix-market: 'x.mtx.gz' must end in .mtx");
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "g.mtx").string();
+  save_dataset(karate, "matrix-market", path);
+  Dataset bare;
+  bare.name = "bare";
+  bare.graph = Graph::build(test::edge_list(2, {{0, 1}}));
+  save_dataset(bare, "matrix-market", path);
+  EXPECT_EQ(load_dataset(path).features.columns, 0) << "the features of the graph that was there before";
+}
+
+TEST(Save, SaysWhatIsNotKept) {
+  const test::TemporaryFolder folder;
+  GraphOptions directed;
+  directed.directed = true;
+  Dataset dataset;
+  dataset.name = "toy";
+  dataset.graph = Graph::build(test::edge_list(2, {{0, 1}}), directed);
+  dataset.targets = class_targets({0, 1});
+  dataset.splits = {{{0}, {}, {1}}, {{1}, {}, {0}}};
+  dataset.features = features_from_dense(2, 1, {1, 2});
+  dataset.features.names = {"id"};
+  EXPECT_EQ(save_dataset(dataset, "csv", folder.path()),
+            (std::vector<std::string>{
+                "the graph is directed: read it back with --directed", "1 of 2 splits were kept",
+                "if the task is guessed wrongly, read it back with --task classification"}));
+  EXPECT_EQ(load_dataset(folder.path().string()).features.names, (std::vector<std::string>{"feature id"}));
 }
 
 TEST(CheckConsistent, NamesTheDataset) {

@@ -114,6 +114,11 @@ TEST(Split, Errors) {
             "the train part of the split has node 2, which has no label");
 }
 
+TEST(Split, NeedsLabels) {
+  EXPECT_EQ(error_of([] { random_split({}, 1, 0.5, 0.2); }),
+            "a split needs labels, but no node has one; name the column to learn with --target");
+}
+
 TEST(SplitSpec, NamesAndOptions) {
   Dataset dataset;
   dataset.name = "toy";

@@ -10,12 +10,14 @@
 
 namespace qw {
 
-// How many threads parallel work may use; at least 1. Starts at the number of cores this process may run on.
+// How many threads parallel work may use: at least 1, at most 8 per core. Starts at the number of cores this
+// process may run on.
 int thread_count();
 void set_thread_count(int count);
 
 // Calls body(begin, end) on disjoint ranges that cover [0, size), from several threads when size is at least
-// twice `grain`. An exception thrown by a body is rethrown here after all threads have stopped.
+// twice `grain`. Of exceptions thrown by bodies the one of the lowest
+// range is rethrown here, after all have stopped.
 void parallel_for(int64_t size, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
 
 // The same over rows 0 .. offsets.size() - 2, in ranges that hold about the same number of entries each: row

@@ -18,7 +18,9 @@ struct Writer {
 
 const std::vector<Writer>& writers();
 
-// Throws qw::UsageError on an unknown format, listing the known ones.
-void save_dataset(const Dataset& dataset, const std::string& format, const std::filesystem::path& path);
+// Returns what the format did not keep and what reading it back needs, one sentence each. Throws
+// qw::UsageError on an unknown format, listing the known ones.
+std::vector<std::string> save_dataset(const Dataset& dataset, const std::string& format,
+                                      const std::filesystem::path& path);
 
 }  // namespace qw

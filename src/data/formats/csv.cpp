@@ -81,8 +81,11 @@ std::string_view CsvScanner::quoted_field() {
 bool CsvScanner::next(std::vector<std::string_view>& fields) {
   fields.clear();
   unescaped_.clear();
-  while (position_ < text_.size() && (text_[position_] == '\n' || text_.substr(position_, 2) == "\r\n"))
-    skip_line_end();
+  const bool has_more = text_.find_first_not_of("\r\n", position_) != std::string_view::npos;
+  const auto at_blank_line = [&] {
+    return position_ < text_.size() && (text_[position_] == '\n' || text_.substr(position_, 2) == "\r\n");
+  };
+  while (at_blank_line() && !(keep_blank_rows_ && has_more)) skip_line_end();
   if (position_ == text_.size()) return false;
   row_line_ = line_;
   while (true) {

@@ -21,6 +21,10 @@ class CsvScanner {
   // quote that is never closed and on text after a closing quote.
   bool next(std::vector<std::string_view>& fields);
 
+  // From now on a blank line is a row with one empty field, unless only blank lines follow: in a table of one
+  // column it is a missing cell.
+  void keep_blank_rows() { keep_blank_rows_ = true; }
+
   int64_t line() const { return row_line_; }  // where the last row began, from 1
   char separator() const { return separator_; }
   const std::string& label() const { return label_; }
@@ -37,6 +41,7 @@ class CsvScanner {
   int64_t line_ = 1;
   int64_t row_line_ = 0;
   char separator_ = ',';
+  bool keep_blank_rows_ = false;
   std::deque<std::string> unescaped_;  // fields that had "" in them
 };
 

@@ -25,12 +25,13 @@ struct EdgeColumns {
 };
 
 // Where the rows are and which columns matter.
-struct EdgeTable {
+struct RowSource {
   std::string_view rows;
   int64_t first_line = 1;
   char separator = ',';
   std::string label;
   EdgeColumns columns;
+  std::vector<std::string> header_ends;  // what stands over the two ends; empty without a header
 };
 
 bool first_row_is_edge(const std::vector<std::string_view>& fields, const LoadOptions& options,
@@ -38,21 +39,41 @@ bool first_row_is_edge(const std::vector<std::string_view>& fields, const LoadOp
   if (!options.source.empty() || !options.destination.empty() || fields.size() < 2) return false;
   if (!options.edge_cost.empty() || !options.edge_weight.empty()) return false;
   const auto is_end = [&](std::string_view field) {
-    return ids != nullptr ? ids->find(trim(field)).has_value() : parse_integer(trim(field)).has_value();
+    return parse_integer(trim(field)).has_value() || (ids != nullptr && ids->find(trim(field)).has_value());
   };
   return is_end(fields[0]) && is_end(fields[1]);
 }
 
-EdgeTable open_table(std::string_view text, const std::string& label, const LoadOptions& options,
+// One end by name leaves the other to be the other of the first two columns.
+void choose_columns(const CsvHeader& header, const LoadOptions& options, EdgeColumns& columns) {
+  const auto named = [&](const std::string& name, const char* option, size_t otherwise) {
+    return name.empty() ? otherwise : header.column(name, option);
+  };
+  columns.head = named(options.source, "--source", kNoColumn);
+  columns.tail = named(options.destination, "--destination", columns.head == 1 ? 0 : 1);
+  if (columns.head == kNoColumn) columns.head = columns.tail == 0 ? 1 : 0;
+  if (columns.head == columns.tail) {
+    fail_usage(fmt::format("{}: --source and --destination are the same column, {}", header.label,
+                           in_quotes(header.names[columns.head])));
+  }
+  columns.cost = named(options.edge_cost, "--edge-cost", kNoColumn);
+  columns.weight = named(options.edge_weight, "--edge-weight", kNoColumn);
+}
+
+RowSource open_table(std::string_view text, const std::string& label, const LoadOptions& options,
                      const NodeIds* ids) {
   CsvScanner scanner(text, label);
-  EdgeTable table;
+  RowSource table;
   table.label = label;
   table.separator = scanner.separator();
   std::vector<std::string_view> fields;
   const size_t start = scanner.position();
-  if (!scanner.next(fields)) return table;
+  if (!scanner.next(fields)) fail(fmt::format("{}: is empty; expected edges", label));
   table.columns.count = fields.size();
+  for (const std::string_view field : fields) {
+    if (field.find('\r') == std::string_view::npos) continue;
+    fail_at_line(label, scanner.line(), "a carriage return stands inside a line; lines end in LF or CRLF");
+  }
   if (fields.size() < 2) {
     fail_at_line(label, scanner.line(),
                  fmt::format("an edge needs two ends, but there is one column: {}", in_quotes(fields[0])));
@@ -63,13 +84,8 @@ EdgeTable open_table(std::string_view text, const std::string& label, const Load
   }
   CsvScanner again(text, label);
   const CsvHeader header = read_header(again);
-  const auto column = [&](const std::string& name, const char* option, size_t otherwise) {
-    return name.empty() ? otherwise : header.column(name, option);
-  };
-  table.columns.head = column(options.source, "--source", 0);
-  table.columns.tail = column(options.destination, "--destination", 1);
-  table.columns.cost = column(options.edge_cost, "--edge-cost", kNoColumn);
-  table.columns.weight = column(options.edge_weight, "--edge-weight", kNoColumn);
+  choose_columns(header, options, table.columns);
+  table.header_ends = {header.names[table.columns.head], header.names[table.columns.tail]};
   table.rows = text.substr(again.position());
   table.first_line = 1 + std::count(text.begin(), text.begin() + again.position(), '\n');
   return table;
@@ -84,7 +100,7 @@ struct Problem {
 template <class Resolve>
 class RowParser {
  public:
-  RowParser(const EdgeTable& table, EdgeList& edges, const Resolve& resolve)
+  RowParser(const RowSource& table, EdgeList& edges, const Resolve& resolve)
       : table_(table), edges_(edges), resolve_(resolve) {}
 
   // Stores the edge at `row`; returns the problem's text, empty when there is none.
@@ -115,7 +131,7 @@ class RowParser {
   }
 
  private:
-  const EdgeTable& table_;
+  const RowSource& table_;
   EdgeList& edges_;
   const Resolve& resolve_;
 };
@@ -156,7 +172,7 @@ std::vector<std::string_view> pieces_of(std::string_view rows, size_t most) {
 
 // Rows without quotes: every line is a row, so that pieces can be read apart and stored where they belong.
 template <class Resolve>
-void parse_plain_rows(const EdgeTable& table, const Resolve& resolve, EdgeList& edges) {
+void parse_plain_rows(const RowSource& table, const Resolve& resolve, EdgeList& edges) {
   struct Piece {
     std::string_view text;
     int64_t lines = 0;
@@ -212,7 +228,7 @@ void parse_plain_rows(const EdgeTable& table, const Resolve& resolve, EdgeList& 
 }
 
 template <class Resolve>
-void parse_quoted_rows(const EdgeTable& table, const Resolve& resolve, EdgeList& edges) {
+void parse_quoted_rows(const RowSource& table, const Resolve& resolve, EdgeList& edges) {
   CsvScanner scanner(table.rows, table.label, table.separator, table.first_line);
   const RowParser<Resolve> parser(table, edges, resolve);
   std::vector<std::string_view> fields;
@@ -225,7 +241,7 @@ void parse_quoted_rows(const EdgeTable& table, const Resolve& resolve, EdgeList&
 }
 
 template <class Resolve>
-void parse_rows(const EdgeTable& table, const Resolve& resolve, EdgeList& edges) {
+void parse_rows(const RowSource& table, const Resolve& resolve, EdgeList& edges) {
   if (table.rows.find('"') == std::string_view::npos) {
     parse_plain_rows(table, resolve, edges);
   } else {
@@ -300,26 +316,35 @@ void compact_numbers(EdgeList& edges, size_t text_bytes, std::vector<std::string
 
 }  // namespace
 
-EdgeList read_edge_csv(std::string_view text, const std::string& label, const LoadOptions& options,
-                       const NodeIds* ids, std::vector<std::string>& discovered) {
-  const EdgeTable table = open_table(text, label, options, ids);
-  EdgeList edges;
+EdgeTable read_edge_csv(std::string_view text, const std::string& label, const LoadOptions& options,
+                        const NodeIds* ids) {
+  const RowSource table = open_table(text, label, options, ids);
+  EdgeTable result;
+  EdgeList& edges = result.edges;
   if (ids != nullptr) {
     parse_rows(table, KnownIds{*ids}, edges);
     edges.num_nodes = ids->size();
-    return edges;
+    return result;
   }
   try {
     parse_rows(table, PlainNumbers{}, edges);
-    compact_numbers(edges, text.size(), discovered);
+    compact_numbers(edges, text.size(), result.discovered);
   } catch (const NotNumbers&) {
     edges = {};
     NameTable names;
     parse_rows(table, AppearingIds{names}, edges);
     edges.num_nodes = static_cast<int64_t>(names.size());
-    discovered = names.take_names();
+    for (const std::string& end : table.header_ends) {
+      if (!names.find(end)) continue;
+      result.notes.push_back(
+          fmt::format("the first line was taken for a header, but {} in it is a node too; if it is an "
+                      "edge, put a header above it",
+                      in_quotes(end)));
+      break;
+    }
+    result.discovered = names.take_names();
   }
-  return edges;
+  return result;
 }
 
 }  // namespace qw

@@ -1,4 +1,5 @@
-// DEFLATE streams (zlib), always with a bound on what may come out.
+// DEFLATE streams (zlib). What comes out is at most kMaxDeflateRatio times what goes in, by the format
+// itself.
 #pragma once
 
 #include <cstdint>

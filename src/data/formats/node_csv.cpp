@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/text.h"
 #include "data/formats/csv.h"
@@ -34,21 +35,37 @@ struct ColumnSummary {
   int64_t present = 0;
   double sum = 0;
   std::set<std::string, std::less<>> values;  // different cells, up to one more than kMostCategories
+  int64_t numbers = 0;
+  std::string first_text;  // the first cell that is no number, and where
+  int64_t first_text_line = 0;
 
-  void see(std::string_view cell) {
+  void see(std::string_view cell, int64_t line) {
     if (!cell.empty() && values.size() <= kMostCategories && !values.contains(cell)) values.emplace(cell);
     if (is_missing_number(cell)) {
       ++missing;
       return;
     }
     ++present;
-    if (!numeric) return;
     const auto number = parse_number(cell);
-    numeric = number && std::isfinite(*number);
-    if (!numeric) return;
+    if (!number || !std::isfinite(*number)) {
+      if (numeric) std::tie(first_text, first_text_line) = std::tuple(std::string(cell), line);
+      numeric = false;
+      return;
+    }
+    ++numbers;
     integral =
         integral && *number == std::trunc(*number) && cell.find_first_of(".eE") == std::string_view::npos;
     sum += *number;
+  }
+
+  // A column of numbers with a slip in it must not pass for a column of texts.
+  void refuse_slips(const std::string& label, const std::string& column) const {
+    if (numeric || 2 * numbers <= present) return;
+    fail_at_line(
+        label, first_text_line,
+        fmt::format(
+            "{} is not a number, but most of column {} are; mend it, or leave the column out with --drop",
+            in_quotes(first_text), in_quotes(column)));
   }
 
   double mean() const { return present == 0 ? 0.0 : sum / static_cast<double>(present); }
@@ -87,6 +104,7 @@ void for_rows(std::string_view text, const Layout& layout, const Visit& visit) {
   CsvScanner scanner(text, layout.header.label);
   std::vector<std::string_view> cells;
   scanner.next(cells);
+  if (cells.size() == 1) scanner.keep_blank_rows();
   while (scanner.next(cells)) {
     if (cells.size() != layout.header.names.size()) {
       fail_at_line(
@@ -136,8 +154,9 @@ std::vector<FeatureColumn> plan_features(const Layout& layout, const std::vector
       table.features.names.push_back(name);
       ++next;
       if (summary.missing > 0) {
-        table.notes.push_back(fmt::format("column {}: {} empty cells were filled with the mean, {:.6g}",
-                                          in_quotes(name), summary.missing, summary.mean()));
+        table.notes.push_back(fmt::format("column {} of {}: {} empty cells were filled with the mean, {:.6g}",
+                                          in_quotes(name), layout.header.label, summary.missing,
+                                          summary.mean()));
       }
     } else {
       const auto rows = static_cast<size_t>(summary.present);
@@ -245,7 +264,8 @@ void read_target(std::string_view text, const Layout& layout, const ColumnSummar
     const auto number =
         is_missing_number(cell) ? std::numeric_limits<double>::quiet_NaN() : parse_number(cell);
     if (!number || std::isinf(*number)) {
-      fail_at_line(layout.header.label, line, fmt::format("{} {} is not a number", column, in_quotes(cell)));
+      fail_at_line(layout.header.label, line,
+                   fmt::format("{} {} is not a number", printable(column), in_quotes(cell)));
     }
     values.push_back(*number);
   });
@@ -286,12 +306,22 @@ NodeTable read_node_csv(std::string_view text, const std::string& label, const L
   const Layout layout(read_header(scanner), options);
   std::vector<ColumnSummary> summaries(layout.header.names.size());
   int64_t rows = 0;
-  for_rows(text, layout, [&](const std::vector<std::string_view>& cells, int64_t) {
-    for (const size_t column : layout.features) summaries[column].see(cells[column]);
-    if (layout.target != kNoColumn) summaries[layout.target].see(cells[layout.target]);
+  for_rows(text, layout, [&](const std::vector<std::string_view>& cells, int64_t line) {
+    for (const size_t column : layout.features) summaries[column].see(cells[column], line);
+    if (layout.target != kNoColumn) summaries[layout.target].see(cells[layout.target], line);
     ++rows;
   });
   if (rows == 0) fail(fmt::format("{}: has a header but no rows", label));
+
+  for (const size_t column : layout.features)
+    summaries[column].refuse_slips(label, layout.header.names[column]);
+  if (layout.target != kNoColumn && options.task == "auto") {
+    summaries[layout.target].refuse_slips(label, layout.header.names[layout.target]);
+  }
+  if (layout.split != kNoColumn && layout.target == kNoColumn) {
+    fail_usage(
+        "--split-column says who trains, but there is nothing to learn; name the target with --target");
+  }
 
   NodeTable table{make_ids(text, layout, rows), {}, {}, {}, {}};
   read_features(text, layout, summaries, rows, table);

@@ -48,7 +48,7 @@ EdgeList read_edges(const NpzArchive& archive) {
                      shape.columns));
   }
   check_node_count(shape.rows, offsets.data.size(), archive.label());
-  SparsePattern pattern = sparse_pattern(offsets, archive.load("adj_indices"), shape.rows, shape.columns);
+  EntryPositions pattern = entry_positions(offsets, archive.load("adj_indices"), shape.rows, shape.columns);
   EdgeList edges;
   edges.num_nodes = shape.rows;
   edges.heads.resize(pattern.columns.size());
@@ -74,8 +74,8 @@ Features read_features(const NpzArchive& archive) {
     features = dense_features(archive.load("attr_matrix"));
   } else if (archive.has("attr_indptr")) {
     const Shape shape = read_shape(archive.load("attr_shape"));
-    SparsePattern pattern =
-        sparse_pattern(archive.load("attr_indptr"), archive.load("attr_indices"), shape.rows, shape.columns);
+    EntryPositions pattern =
+        entry_positions(archive.load("attr_indptr"), archive.load("attr_indices"), shape.rows, shape.columns);
     const NpyArray array = archive.load("attr_data");
     check_value_count(array, pattern.columns.size());
     std::vector<float> values = finite_floats(array);

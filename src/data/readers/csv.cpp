@@ -81,16 +81,18 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
     dataset.notes = std::move(nodes->notes);
   }
   const std::string label = files.label(options.edges);
-  EdgeList edges;
+  EdgeTable table;
   {
     const std::string text =
         files.read_text(options.edges);  // gone before the graph is built: it may be large
     if (is_folder)
       adopt_columns(text, label, {{&options.edge_cost, "cost"}, {&options.edge_weight, "weight"}});
-    edges = read_edge_csv(text, label, options, nodes ? &nodes->ids : nullptr, dataset.node_ids);
+    table = read_edge_csv(text, label, options, nodes ? &nodes->ids : nullptr);
   }
-  if (nodes) dataset.node_ids = nodes->ids.names();
-  dataset.graph = build_graph(std::move(edges), options.directed, label, dataset.notes);
+  dataset.node_ids = nodes ? nodes->ids.names() : std::move(table.discovered);
+  dataset.notes.insert(dataset.notes.end(), table.notes.begin(), table.notes.end());
+  dataset.graph = build_graph(std::move(table.edges), options.directed, label, dataset.notes);
+  if (dataset.graph.num_edges() == 0) dataset.notes.emplace_back("there is no edge");
   return dataset;
 }
 

@@ -52,9 +52,14 @@ NpzArchive open_npz(const FileSet& files, const std::string& entry) {
   return {files.read(*name), files.label(*name)};
 }
 
-SparsePattern sparse_pattern(const NpyArray& offsets, const NpyArray& indices, int64_t rows,
-                             int64_t columns) {
-  SparsePattern pattern{offsets.as_int64(), indices.as_int32()};
+EntryPositions entry_positions(const NpyArray& offsets, const NpyArray& indices, int64_t rows,
+                               int64_t columns) {
+  const int64_t most_columns = max_nodes_for(indices.data.size() + offsets.data.size());
+  if (columns > most_columns) {
+    fail(fmt::format("{}: claims {} columns, more than its {} entries can use", indices.label,
+                     with_thousands(columns), with_thousands(indices.size())));
+  }
+  EntryPositions pattern{offsets.as_int64(), indices.as_int32()};
   const std::vector<int64_t>& at = pattern.offsets;
   const auto entries = static_cast<int64_t>(pattern.columns.size());
   if (at.empty() || static_cast<int64_t>(at.size()) - 1 != rows) {

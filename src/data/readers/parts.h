@@ -38,13 +38,14 @@ bool is_npz_with(const FileSet& files, const std::string& entry, std::initialize
 NpzArchive open_npz(const FileSet& files, const std::string& entry);
 
 // Where the entries of a sparse matrix are: those of row r at offsets[r] .. offsets[r+1], each a column.
-struct SparsePattern {
+struct EntryPositions {
   std::vector<int64_t> offsets;
   std::vector<int32_t> columns;
 };
 
 // Throws qw::Error unless the arrays are such a pattern of `rows` rows and columns below `columns`.
-SparsePattern sparse_pattern(const NpyArray& offsets, const NpyArray& indices, int64_t rows, int64_t columns);
+EntryPositions entry_positions(const NpyArray& offsets, const NpyArray& indices, int64_t rows,
+                               int64_t columns);
 
 // All items; throws qw::Error on NaN and infinity.
 std::vector<float> finite_floats(const NpyArray& array);

@@ -70,14 +70,14 @@ class Source {
 struct SparseRows {
   int64_t rows = 0;
   int64_t columns = 0;
-  SparsePattern pattern;
+  EntryPositions pattern;
   std::vector<float> values;
 };
 
 SparseRows read_rows(Source& source, std::string_view part) {
   const Pickle pickle = source.pickle(part);
   const PickleCsr& csr = pickle.root().as_csr();
-  SparseRows rows{csr.rows, csr.columns, sparse_pattern(csr.indptr, csr.indices, csr.rows, csr.columns),
+  SparseRows rows{csr.rows, csr.columns, entry_positions(csr.indptr, csr.indices, csr.rows, csr.columns),
                   finite_floats(csr.data)};
   if (rows.values.size() != rows.pattern.columns.size()) {
     fail(fmt::format("{}: {} values for {} entries", source.label(part), rows.values.size(),

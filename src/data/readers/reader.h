@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/file_set.h"
@@ -19,6 +20,8 @@ struct Reader {
 };
 
 const std::vector<Reader>& readers();  // in the order in which they are tried
+
+const Reader& reader_named(std::string_view name);  // of the cards; asserts that it exists
 
 extern const Reader kPlanetoidReader;
 extern const Reader kCsrNpzReader;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/text.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
@@ -11,6 +13,13 @@ const std::vector<Reader>& readers() {
       kHeterophilousNpzReader, kCsrNpzReader, kPlanetoidReader, kGeomGcnReader, kOgbReader,
       kMatrixMarketReader,     kCsvReader};
   return all;
+}
+
+const Reader& reader_named(std::string_view name) {
+  const auto found =
+      std::find_if(readers().begin(), readers().end(), [&](const Reader& r) { return r.name == name; });
+  QW_ASSERT(found != readers().end());
+  return *found;
 }
 
 int64_t max_nodes_for(size_t bytes) { return 4096 + 64 * static_cast<int64_t>(bytes); }

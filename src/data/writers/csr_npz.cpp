@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "core/text.h"
 #include "data/formats/npy.h"
 #include "data/writers/writers.h"
 #include "qw/core/error.h"
@@ -19,9 +20,9 @@ void add_array(Files& files, const std::string& name, const std::vector<Value>& 
 // Row u of the stored matrix lists the nodes that u points to.
 void add_adjacency(Files& files, const Graph& graph) {
   const Adjacency out = graph.out();
-  std::vector<float> weights(out.edges.size(), 1.0f);
+  std::vector<double> weights(out.edges.size(), 1.0);
   for (size_t at = 0; at < weights.size() && !graph.weights().empty(); ++at) {
-    weights[at] = static_cast<float>(graph.weights()[out.edges[at]]);
+    weights[at] = graph.weights()[out.edges[at]];
   }
   add_array(files, "adj_data", weights);
   add_array(files, "adj_indices", std::vector<int32_t>(out.neighbours.begin(), out.neighbours.end()));
@@ -52,6 +53,8 @@ void add_targets(Files& files, const Targets& targets) {
 }
 
 void write(const Dataset& dataset, const std::filesystem::path& path) {
+  if (path.extension() != ".npz")
+    fail_usage(fmt::format("csr-npz: {} must end in .npz", in_quotes(path.string())));
   const bool several = dataset.targets.task != Task::kClassification && dataset.targets.width > 1;
   if (several)
     fail(fmt::format("{}: csr-npz holds one target per node, not {}", dataset.name, dataset.targets.width));

@@ -60,6 +60,14 @@ void append_features(const Features& features, NodeId node, std::string& text) {
   }
 }
 
+// The names id, label and split mean something else in nodes.csv.
+std::string column_name(const Features& features, int64_t column) {
+  if (features.names.empty()) return fmt::format("f{}", column);
+  const std::string& name = features.names[column];
+  const bool taken = name == "id" || name == "label" || name == "split";
+  return csv_field(taken ? "feature " + name : name);
+}
+
 std::string nodes_text(const Dataset& dataset) {
   const bool has_target = dataset.targets.task != Task::kNone;
   const std::vector<const char*> parts = parts_of_nodes(dataset);
@@ -68,8 +76,7 @@ std::string nodes_text(const Dataset& dataset) {
   if (!parts.empty()) text += ",split";
   for (int64_t column = 0; column < dataset.features.columns; ++column) {
     text += ',';
-    text += dataset.features.names.empty() ? fmt::format("f{}", column)
-                                           : csv_field(dataset.features.names[column]);
+    text += column_name(dataset.features, column);
   }
   text += '\n';
   for (NodeId node = 0; node < dataset.graph.num_nodes(); ++node) {
@@ -87,8 +94,10 @@ void write(const Dataset& dataset, const std::filesystem::path& path) {
       (dataset.targets.task == Task::kRegression && dataset.targets.width > 1)) {
     fail(fmt::format("{}: csv holds one target per node, not {}", dataset.name, dataset.targets.width));
   }
-  write_file_atomically(path / "edges.csv", edges_text(dataset));
-  write_file_atomically(path / "nodes.csv", nodes_text(dataset));
+  const std::string edges = edges_text(dataset);
+  const std::string nodes = nodes_text(dataset);
+  write_file_atomically(path / "edges.csv", edges);
+  write_file_atomically(path / "nodes.csv", nodes);
 }
 
 }  // namespace

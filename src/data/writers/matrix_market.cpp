@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/file.h"
+#include "core/text.h"
 #include "data/writers/writers.h"
 #include "qw/core/error.h"
 
@@ -41,22 +42,34 @@ std::string features_text(const Features& features) {
   return text;
 }
 
+// Writes `text`, or removes what an earlier graph of that name left there.
+void write_or_remove(const std::filesystem::path& path, const std::string& text) {
+  std::error_code ignored;
+  if (text.empty()) {
+    std::filesystem::remove(path, ignored);
+  } else {
+    write_file_atomically(path, text);
+  }
+}
+
 void write(const Dataset& dataset, const std::filesystem::path& path) {
   const Task task = dataset.targets.task;
+  if (path.extension() != ".mtx") {
+    fail_usage(fmt::format("matrix-market: {} must end in .mtx", in_quotes(path.string())));
+  }
   if (task != Task::kNone && task != Task::kClassification) {
     fail(fmt::format("{}: matrix-market holds classes only, and the target is {}; use csv", dataset.name,
                      task_name(task)));
   }
-  if (!dataset.graph.costs().empty())
+  if (!dataset.graph.costs().empty()) {
     fail(fmt::format("{}: matrix-market cannot hold edge costs; use csv", dataset.name));
-  const std::filesystem::path stem = path.parent_path() / path.stem();
-  if (dataset.features.columns > 0) {
-    write_file_atomically(stem.string() + "_features.mtx", features_text(dataset.features));
   }
-  if (task == Task::kClassification) {
-    write_file_atomically(stem.string() + "_labels.txt",
-                          fmt::format("{}\n", fmt::join(dataset.targets.classes, "\n")));
-  }
+  const std::string stem = (path.parent_path() / path.stem()).string();
+  const bool has_features = dataset.features.columns > 0;
+  const bool has_labels = task == Task::kClassification;
+  write_or_remove(stem + "_features.mtx", has_features ? features_text(dataset.features) : "");
+  write_or_remove(stem + "_labels.txt",
+                  has_labels ? fmt::format("{}\n", fmt::join(dataset.targets.classes, "\n")) : "");
   write_file_atomically(path, graph_text(dataset.graph));
 }
 

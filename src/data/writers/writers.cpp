@@ -1,5 +1,7 @@
 #include "data/writers/writers.h"
 
+#include <fmt/format.h>
+
 #include "core/text.h"
 #include "qw/core/error.h"
 
@@ -10,10 +12,38 @@ const std::vector<Writer>& writers() {
   return all;
 }
 
-void save_dataset(const Dataset& dataset, const std::string& format, const std::filesystem::path& path) {
+namespace {
+
+std::vector<std::string> losses(const Dataset& dataset, const std::string& format) {
+  std::vector<std::string> notes;
+  const bool is_csv = format == kCsvWriter.name;
+  const size_t kept_splits = is_csv ? 1 : 0;
+  if (dataset.graph.directed()) notes.emplace_back("the graph is directed: read it back with --directed");
+  if (dataset.splits.size() > kept_splits) {
+    notes.push_back(fmt::format("{} of {} splits were kept", kept_splits, dataset.splits.size()));
+  }
+  if (format == kMatrixMarketWriter.name) {
+    if (!dataset.node_ids.empty()) notes.emplace_back("node ids were not kept");
+    if (!dataset.targets.names.empty()) notes.emplace_back("class names were not kept");
+    if (!dataset.features.names.empty()) notes.emplace_back("feature names were not kept");
+  }
+  if (is_csv && dataset.targets.task != Task::kNone) {
+    notes.push_back(fmt::format("if the task is guessed wrongly, read it back with --task {}",
+                                task_name(dataset.targets.task)));
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::vector<std::string> save_dataset(const Dataset& dataset, const std::string& format,
+                                      const std::filesystem::path& path) {
   std::vector<std::string> known;
   for (const Writer& writer : writers()) {
-    if (writer.name == format) return writer.write(dataset, path);
+    if (writer.name == format) {
+      writer.write(dataset, path);
+      return losses(dataset, format);
+    }
     known.push_back(writer.name);
   }
   fail_usage("format " + unknown_name(format, known));
