@@ -1,4 +1,5 @@
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
@@ -31,6 +32,8 @@ class ChebyshevFilter : public torch::autograd::Function<ChebyshevFilter> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    TORCH_CHECK(!at::GradMode::is_enabled(),
+                "qw::chebyshev_filter: there is no second derivative; call backward without create_graph");
     const variable_list saved = context->get_saved_variables();
     const bool values_need_gradient = context->saved_data["values_need_gradient"].toBool();
     const auto [for_values, for_coefficients, for_x] =

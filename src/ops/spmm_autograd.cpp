@@ -1,4 +1,5 @@
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
@@ -29,6 +30,8 @@ class Spmm : public torch::autograd::Function<Spmm> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    TORCH_CHECK(!at::GradMode::is_enabled(),
+                "qw::spmm: there is no second derivative; call backward without create_graph");
     const variable_list saved = context->get_saved_variables();
     at::Tensor values_gradient, dense_gradient;
     if (context->saved_data["values_need_gradient"].toBool()) {

@@ -118,6 +118,18 @@ TEST(ChebyshevFilter, EmptyGraphAndNonContiguousInput) {
                 chebyshev_filter(sparse.pattern, sparse.values, coefficients.contiguous(), x.contiguous())));
 }
 
+TEST(ChebyshevFilter, HasNoSecondDerivative) {
+  const Sparse good = sparse_matrix(3, 3, 1.0, at::kFloat);
+  const at::Tensor x = at::ones({3, 2}).requires_grad_();
+  const at::Tensor coefficients = at::ones({2});
+  EXPECT_EQ(refusal([&] {
+              torch::autograd::grad(
+                  {chebyshev_filter(good.pattern, good.values, coefficients, x).square().sum()}, {x}, {},
+                  true, true);
+            }),
+            "qw::chebyshev_filter: there is no second derivative; call backward without create_graph");
+}
+
 TEST(ChebyshevFilter, Refusals) {
   const Sparse good = sparse_matrix(3, 3, 1.0, at::kFloat);
   const Sparse oblong = sparse_matrix(3, 4, 1.0, at::kFloat);

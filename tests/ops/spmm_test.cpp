@@ -89,6 +89,15 @@ TEST(Spmm, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+TEST(Spmm, HasNoSecondDerivative) {
+  const Sparse good = sparse_matrix(3, 3, 1.0, at::kFloat);
+  const at::Tensor x = at::ones({3, 2}).requires_grad_();
+  EXPECT_EQ(refusal([&] {
+              torch::autograd::grad({spmm(good.pattern, good.values, x).square().sum()}, {x}, {}, true, true);
+            }),
+            "qw::spmm: there is no second derivative; call backward without create_graph");
+}
+
 TEST(Spmm, Refusals) {
   const Sparse good = sparse_matrix(3, 4, 1.0, at::kFloat);
   const at::Tensor x = at::zeros({4, 2});

@@ -11,9 +11,10 @@
 namespace qw {
 
 // A contextual stochastic block model: `classes` groups of equal size (to one node); nodes * degree / 2
-// distinct edges, each within one group with probability `homophily`, its ends uniform otherwise; node
-// features are the group's mean, a random direction of length `signal`, plus standard normal noise divided by
-// sqrt(features). The same bits on every platform and for any number of threads. O(N * features + E).
+// distinct edges, a share `homophily` of them within groups and the others between two, their ends uniform;
+// node features are the group's mean, a random direction of length `signal`, plus standard normal noise
+// divided by sqrt(features). The same bits on every platform and for any number of threads. O(N * features +
+// E).
 struct CsbmOptions {
   int64_t nodes = 3000;
   double degree = 10;

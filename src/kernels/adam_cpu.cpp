@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/adam.h"
+#include "kernels/vectorise.h"
+#include "qw/core/parallel.h"
+
+namespace qw::kernels {
+namespace {
+
+constexpr int64_t kChunksPerThread = 16;
+
+// What the rule is to each element, in the type of the elements.
+template <class T>
+struct Factors {
+  T beta1, fresh1, beta2, fresh2, weight_decay, eps, step_size, root_scale;
+
+  explicit Factors(const AdamRule& rule)
+      : beta1(static_cast<T>(rule.beta1)),
+        fresh1(static_cast<T>(1.0 - rule.beta1)),
+        beta2(static_cast<T>(rule.beta2)),
+        fresh2(static_cast<T>(1.0 - rule.beta2)),
+        weight_decay(static_cast<T>(rule.weight_decay)),
+        eps(static_cast<T>(rule.eps)) {
+    const auto step = static_cast<double>(rule.step);
+    step_size = static_cast<T>(rule.lr / (1.0 - std::pow(rule.beta1, step)));
+    root_scale = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(rule.beta2, step)));
+  }
+};
+
+template <class T>
+inline __attribute__((always_inline)) void update(const Factors<T>& f, const AdamTensor<T>& tensor,
+                                                  int64_t begin, int64_t end) {
+  T* __restrict parameter = tensor.parameter;
+  const T* __restrict gradient = tensor.gradient;
+  T* __restrict first = tensor.first_moment;
+  T* __restrict second = tensor.second_moment;
+  for (int64_t i = begin; i < end; ++i) {
+    const T g = gradient[i] + f.weight_decay * parameter[i];
+    const T m = f.beta1 * first[i] + f.fresh1 * g;
+    const T v = f.beta2 * second[i] + f.fresh2 * g * g;
+    first[i] = m;
+    second[i] = v;
+    parameter[i] -= f.step_size * m / (std::sqrt(v) * f.root_scale + f.eps);
+  }
+}
+
+QW_MULTIVERSION void update_range(const Factors<float>& factors, const AdamTensor<float>& tensor,
+                                  int64_t begin, int64_t end) {
+  update(factors, tensor, begin, end);
+}
+
+QW_MULTIVERSION void update_range(const Factors<double>& factors, const AdamTensor<double>& tensor,
+                                  int64_t begin, int64_t end) {
+  update(factors, tensor, begin, end);
+}
+
+int64_t chunks_of(int64_t size) { return (size + kAdamChunk - 1) / kAdamChunk; }
+
+}  // namespace
+
+template <class T>
+void adam_cpu(const AdamRule& rule, std::span<const AdamTensor<T>> tensors) {
+  const Factors<T> factors(rule);
+  int64_t chunks = 0;
+  for (const auto& tensor : tensors) chunks += chunks_of(tensor.size);
+  parallel_for(chunks, kChunksPerThread, [&](int64_t begin, int64_t end) {
+    int64_t first = 0;  // chunk of the first element of the tensor
+    for (const auto& tensor : tensors) {
+      const int64_t from = std::max(begin - first, int64_t{0}) * kAdamChunk;
+      const int64_t to = std::min((end - first) * kAdamChunk, tensor.size);
+      if (from < to) update_range(factors, tensor, from, to);
+      first += chunks_of(tensor.size);
+    }
+  });
+}
+
+template void adam_cpu(const AdamRule&, std::span<const AdamTensor<float>>);
+template void adam_cpu(const AdamRule&, std::span<const AdamTensor<double>>);
+
+}  // namespace qw::kernels

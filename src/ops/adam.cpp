@@ -1,0 +1,95 @@
+#include "qw/ops/adam.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include <cmath>
+
+#include "ops/adam_checks.h"
+
+namespace qw {
+namespace ops {
+namespace {
+
+constexpr const char* kOp = "qw::adam_";
+
+void check_not_negative(const char* name, double value) {
+  TORCH_CHECK(value >= 0.0 && std::isfinite(value), kOp, ": ", name, " must be finite and not negative, got ",
+              value);
+}
+
+void check_beta(const char* name, double value) {
+  TORCH_CHECK(value >= 0.0 && value < 1.0, kOp, ": ", name, " must be in [0, 1), got ", value);
+}
+
+void check_parameter(const at::Tensor& parameter, size_t index) {
+  TORCH_CHECK(parameter.scalar_type() == at::kFloat || parameter.scalar_type() == at::kDouble, kOp,
+              ": parameter ", index, " must be float32 or float64, got ", parameter.scalar_type());
+  TORCH_CHECK(parameter.is_contiguous(), kOp, ": parameter ", index, " must be contiguous");
+}
+
+void check_companion(const char* name, const at::Tensor& tensor, const at::Tensor& parameter, size_t index) {
+  TORCH_CHECK(tensor.defined(), kOp, ": the ", name, " of parameter ", index, " is undefined");
+  TORCH_CHECK(tensor.sizes() == parameter.sizes() && tensor.scalar_type() == parameter.scalar_type() &&
+                  tensor.device() == parameter.device(),
+              kOp, ": the ", name, " of parameter ", index, " must be ", parameter.sizes(), " of ",
+              parameter.scalar_type(), " on ", parameter.device(), ", got ", tensor.sizes(), " of ",
+              tensor.scalar_type(), " on ", tensor.device());
+  TORCH_CHECK(tensor.is_contiguous(), kOp, ": the ", name, " of parameter ", index, " must be contiguous");
+}
+
+}  // namespace
+
+void check_adam(at::TensorList parameters, at::TensorList gradients, at::TensorList first_moments,
+                at::TensorList second_moments, double lr, double beta1, double beta2, double eps,
+                double weight_decay, int64_t step) {
+  const size_t count = parameters.size();
+  TORCH_CHECK(gradients.size() == count && first_moments.size() == count && second_moments.size() == count,
+              kOp, ": ", count, " parameters need as many gradients, first and second moments, got ",
+              gradients.size(), ", ", first_moments.size(), " and ", second_moments.size());
+  check_not_negative("lr", lr);
+  check_beta("beta1", beta1);
+  check_beta("beta2", beta2);
+  check_not_negative("eps", eps);
+  check_not_negative("weight_decay", weight_decay);
+  TORCH_CHECK(step >= 1, kOp, ": step counts from 1, got ", step);
+  const at::Tensor* first = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    if (!gradients[i].defined()) continue;
+    check_parameter(parameters[i], i);
+    if (first == nullptr) first = &parameters[i];
+    TORCH_CHECK(parameters[i].scalar_type() == first->scalar_type(), kOp, ": parameter ", i, " is ",
+                parameters[i].scalar_type(), ", those before it are ", first->scalar_type(),
+                "; give each type a call of its own");
+    check_companion("gradient", gradients[i], parameters[i], i);
+    check_companion("first moment", first_moments[i], parameters[i], i);
+    check_companion("second moment", second_moments[i], parameters[i], i);
+  }
+}
+
+}  // namespace ops
+
+void adam_(at::TensorList parameters, at::TensorList gradients, at::TensorList first_moments,
+           at::TensorList second_moments, double lr, double beta1, double beta2, double eps,
+           double weight_decay, int64_t step) {
+  if (parameters.empty()) {  // the dispatcher would not know where to go
+    return ops::check_adam(parameters, gradients, first_moments, second_moments, lr, beta1, beta2, eps,
+                           weight_decay, step);
+  }
+  using Signature = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, double, double,
+                         double, double, double, int64_t);
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("qw::adam_", "").typed<Signature>();
+  const at::NoGradGuard no_gradient;
+  op.call(parameters, gradients, first_moments, second_moments, lr, beta1, beta2, eps, weight_decay, step);
+}
+
+}  // namespace qw
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "adam_(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] first_moments, "
+      "Tensor(c!)[] second_moments, float lr, float beta1, float beta2, float eps, float weight_decay, "
+      "int step) -> ()");
+}

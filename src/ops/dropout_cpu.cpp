@@ -1,0 +1,28 @@
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <torch/library.h>
+
+#include "kernels/dropout.h"
+#include "ops/dropout_parts.h"
+
+namespace qw::ops {
+namespace {
+
+at::Tensor dropout_cpu(const at::Tensor& values, double p, int64_t seed, int64_t epoch, int64_t layer) {
+  check_dropout(values, p, {seed, epoch, layer});
+  const at::Tensor row_major = values.contiguous();
+  at::Tensor result = at::empty(row_major.sizes(), row_major.options());
+  const kernels::DropoutRule rule{p, static_cast<uint64_t>(seed), static_cast<uint32_t>(epoch),
+                                  static_cast<uint32_t>(layer)};
+  AT_DISPATCH_FLOATING_TYPES(row_major.scalar_type(), "qw::dropout", [&] {
+    kernels::dropout_cpu(rule, row_major.data_ptr<scalar_t>(), row_major.numel(),
+                         result.data_ptr<scalar_t>());
+  });
+  return result;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(qw, CPU, library) { library.impl("dropout", dropout_cpu); }
+
+}  // namespace qw::ops

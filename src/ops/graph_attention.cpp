@@ -1,0 +1,175 @@
+#include "qw/ops/graph_attention.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/graph_attention_parts.h"
+
+namespace qw {
+namespace ops {
+namespace {
+
+void check_pattern(const char* op, const SparsePattern& pattern, const at::Tensor& features) {
+  check_csr(op, pattern.offsets, pattern.columns, features);
+  check_index(op, "transposed_offsets", pattern.transposed_offsets, at::kLong, features);
+  check_index(op, "transposed_columns", pattern.transposed_columns, at::kInt, features);
+  check_index(op, "order", pattern.order, at::kLong, features);
+  const int64_t entries = pattern.columns.size(0);
+  TORCH_CHECK(pattern.transposed_offsets.size(0) == pattern.offsets.size(0), op, ": offsets has ",
+              pattern.offsets.size(0), " entries, transposed_offsets ", pattern.transposed_offsets.size(0),
+              "; the pattern must be square");
+  TORCH_CHECK(pattern.transposed_columns.size(0) == entries, op, ": the pattern has ", entries,
+              " entries, its transpose ", pattern.transposed_columns.size(0));
+  TORCH_CHECK(pattern.order.size(0) == entries || pattern.order.size(0) == 0, op,
+              ": order must have an entry for each of ", entries, " entries, or none, got ",
+              pattern.order.size(0));
+}
+
+void check_like(const char* op, const char* name, const at::Tensor& tensor, at::IntArrayRef sizes,
+                const at::Tensor& features) {
+  TORCH_CHECK(tensor.sizes() == sizes && tensor.scalar_type() == features.scalar_type() &&
+                  tensor.device() == features.device(),
+              op, ": ", name, " must be ", sizes, " of ", features.scalar_type(), " on ", features.device(),
+              ", got ", tensor.sizes(), " of ", tensor.scalar_type(), " on ", tensor.device());
+}
+
+void check_options(const char* op, const AttentionInputs& inputs) {
+  constexpr int64_t kCounterEnd = int64_t{1} << 32;
+  const GraphAttentionOptions& options = inputs.options;
+  TORCH_CHECK(std::isfinite(options.negative_slope), op, ": negative_slope must be finite, got ",
+              options.negative_slope);
+  TORCH_CHECK(options.dropout >= 0 && options.dropout < 1, op, ": dropout must be in [0, 1), got ",
+              options.dropout);
+  TORCH_CHECK(options.epoch >= 0 && options.epoch < kCounterEnd, op, ": epoch must be in [0, 2^32), got ",
+              options.epoch);
+  TORCH_CHECK(options.layer >= 0 && options.layer < kCounterEnd, op, ": layer must be in [0, 2^32), got ",
+              options.layer);
+  TORCH_CHECK(options.dropout == 0 || inputs.pattern.order.size(0) == inputs.pattern.columns.size(0), op,
+              ": dropout needs the pattern's order, which SparsePattern::symmetric does not have");
+}
+
+}  // namespace
+
+void check_graph_attention(const char* op, const AttentionInputs& inputs) {
+  const at::Tensor& features = inputs.features;
+  check_pattern(op, inputs.pattern, features);
+  const int64_t nodes = inputs.pattern.offsets.size(0) - 1;
+  check_matrix(op, "features", features, nodes, "node");
+  TORCH_CHECK(inputs.source_scores.dim() == 2 && inputs.source_scores.size(1) >= 1, op,
+              ": source_scores must be [", nodes, ", H] with at least one head, got ",
+              inputs.source_scores.sizes());
+  const int64_t heads = inputs.source_scores.size(1);
+  check_like(op, "source_scores", inputs.source_scores, {nodes, heads}, features);
+  check_like(op, "target_scores", inputs.target_scores, {nodes, heads}, features);
+  TORCH_CHECK(features.size(1) % heads == 0, op, ": features has ", features.size(1),
+              " columns, which is not a multiple of the ", heads, " heads of the scores");
+  const at::Tensor& weights = inputs.edge_weights;
+  if (weights.dim() != 1 || weights.size(0) != 0)
+    check_like(op, "edge_weights", weights, {inputs.pattern.columns.size(0)}, features);
+  check_options(op, inputs);
+}
+
+void check_graph_attention_backward(const AttentionInputs& inputs, const AttentionSoftmax& softmax,
+                                    const at::Tensor& gradient, bool edge_weights_gradient) {
+  constexpr const char* kOp = "qw::graph_attention_backward";
+  check_graph_attention(kOp, inputs);
+  check_like(kOp, "maximum", softmax.maximum, inputs.source_scores.sizes(), inputs.features);
+  check_like(kOp, "sum", softmax.sum, inputs.source_scores.sizes(), inputs.features);
+  check_like(kOp, "gradient", gradient, inputs.features.sizes(), inputs.features);
+  TORCH_CHECK(!edge_weights_gradient || inputs.edge_weights.size(0) == inputs.pattern.columns.size(0), kOp,
+              ": there is no gradient for edge weights that are not there");
+}
+
+using Forward = std::tuple<at::Tensor, at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&,
+                                                               const at::Tensor&, const at::Tensor&,
+                                                               const at::Tensor&, const at::Tensor&,
+                                                               const at::Tensor&, const at::Tensor&,
+                                                               const at::Tensor&, double, double, int64_t,
+                                                               int64_t, int64_t);
+using Backward = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>(
+    const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+    const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+    const at::Tensor&, const at::Tensor&, double, double, int64_t, int64_t, int64_t, bool);
+using Whole = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                         const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                         const at::Tensor&, double, double, int64_t, int64_t, int64_t);
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_attention_forward(const AttentionInputs& inputs) {
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention_forward", "").typed<Forward>();
+  const auto& [pattern, features, source_scores, target_scores, edge_weights, options] = inputs;
+  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
+                 pattern.order, features, source_scores, target_scores, edge_weights, options.negative_slope,
+                 options.dropout, options.seed, options.epoch, options.layer);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backward(
+    const AttentionInputs& inputs, const AttentionSoftmax& softmax, const at::Tensor& gradient,
+    bool edge_weights_gradient) {
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention_backward", "").typed<Backward>();
+  const auto& [pattern, features, source_scores, target_scores, edge_weights, options] = inputs;
+  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
+                 pattern.order, features, source_scores, target_scores, edge_weights, softmax.maximum,
+                 softmax.sum, gradient, options.negative_slope, options.dropout, options.seed, options.epoch,
+                 options.layer, edge_weights_gradient);
+}
+
+namespace {
+
+at::Tensor graph_attention_without_gradient(const at::Tensor& offsets, const at::Tensor& columns,
+                                            const at::Tensor& transposed_offsets,
+                                            const at::Tensor& transposed_columns, const at::Tensor& order,
+                                            const at::Tensor& features, const at::Tensor& source_scores,
+                                            const at::Tensor& target_scores, const at::Tensor& edge_weights,
+                                            double negative_slope, double dropout, int64_t seed,
+                                            int64_t epoch, int64_t layer) {
+  const AttentionInputs inputs{{offsets, columns, transposed_offsets, transposed_columns, order},
+                               features,
+                               source_scores,
+                               target_scores,
+                               edge_weights,
+                               {negative_slope, dropout, seed, epoch, layer}};
+  check_graph_attention("qw::graph_attention", inputs);
+  return std::get<0>(graph_attention_forward(inputs));
+}
+
+}  // namespace
+}  // namespace ops
+
+at::Tensor graph_attention(const SparsePattern& pattern, const at::Tensor& features,
+                           const at::Tensor& source_scores, const at::Tensor& target_scores,
+                           const at::Tensor& edge_weights, const GraphAttentionOptions& options) {
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention", "").typed<ops::Whole>();
+  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
+                 pattern.order, features, source_scores, target_scores, edge_weights, options.negative_slope,
+                 options.dropout, options.seed, options.epoch, options.layer);
+}
+
+}  // namespace qw
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "graph_attention(Tensor offsets, Tensor columns, Tensor transposed_offsets, Tensor transposed_columns, "
+      "Tensor order, Tensor features, Tensor source_scores, Tensor target_scores, Tensor edge_weights, "
+      "float negative_slope, float dropout, int seed, int epoch, int layer) -> Tensor");
+  library.def(
+      "graph_attention_forward(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
+      "Tensor transposed_columns, Tensor order, Tensor features, Tensor source_scores, Tensor target_scores, "
+      "Tensor edge_weights, float negative_slope, float dropout, int seed, int epoch, int layer) -> "
+      "(Tensor, Tensor, Tensor)");
+  library.def(
+      "graph_attention_backward(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
+      "Tensor transposed_columns, Tensor order, Tensor features, Tensor source_scores, Tensor target_scores, "
+      "Tensor edge_weights, Tensor maximum, Tensor sum, Tensor gradient, float negative_slope, float "
+      "dropout, "
+      "int seed, int epoch, int layer, bool edge_weights_gradient) -> (Tensor, Tensor, Tensor, Tensor)");
+}
+
+TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
+  library.impl("graph_attention", qw::ops::graph_attention_without_gradient);
+}

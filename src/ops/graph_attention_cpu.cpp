@@ -1,0 +1,117 @@
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <torch/library.h>
+
+#include "kernels/graph_attention.h"
+#include "ops/graph_attention_parts.h"
+
+namespace qw::ops {
+namespace {
+
+AttentionInputs contiguous(const AttentionInputs& inputs) {
+  return {inputs.pattern,
+          inputs.features.contiguous(),
+          inputs.source_scores.contiguous(),
+          inputs.target_scores.contiguous(),
+          inputs.edge_weights.contiguous(),
+          inputs.options};
+}
+
+template <class T>
+kernels::AttentionDropout<T> dropout_of(const GraphAttentionOptions& options) {
+  return {static_cast<uint32_t>(options.dropout * 0x1p32), static_cast<T>(1.0 / (1.0 - options.dropout)),
+          static_cast<uint64_t>(options.seed), static_cast<uint32_t>(options.layer),
+          static_cast<uint32_t>(options.epoch)};
+}
+
+// The pattern, whose entries are in the order of the weights, or its transpose. The inputs must be
+// contiguous.
+template <class T>
+kernels::AttentionView<T> view_of(const AttentionInputs& inputs, bool transposed) {
+  const SparsePattern& pattern = inputs.pattern;
+  const at::Tensor& offsets = transposed ? pattern.transposed_offsets : pattern.offsets;
+  const at::Tensor& columns = transposed ? pattern.transposed_columns : pattern.columns;
+  const bool ordered = transposed && pattern.order.numel() != 0;
+  const int64_t heads = inputs.source_scores.size(1);
+  return {offsets.data_ptr<int64_t>(),
+          columns.data_ptr<int32_t>(),
+          ordered ? pattern.order.data_ptr<int64_t>() : nullptr,
+          offsets.size(0) - 1,
+          heads,
+          inputs.features.size(1) / heads,
+          inputs.features.data_ptr<T>(),
+          inputs.source_scores.data_ptr<T>(),
+          inputs.target_scores.data_ptr<T>(),
+          inputs.edge_weights.numel() == 0 ? nullptr : inputs.edge_weights.data_ptr<T>(),
+          static_cast<T>(inputs.options.negative_slope),
+          dropout_of<T>(inputs.options)};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_attention_forward_cpu(
+    const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& transposed_offsets,
+    const at::Tensor& transposed_columns, const at::Tensor& order, const at::Tensor& features,
+    const at::Tensor& source_scores, const at::Tensor& target_scores, const at::Tensor& edge_weights,
+    double negative_slope, double dropout, int64_t seed, int64_t epoch, int64_t layer) {
+  const AttentionInputs given{{offsets, columns, transposed_offsets, transposed_columns, order},
+                              features,
+                              source_scores,
+                              target_scores,
+                              edge_weights,
+                              {negative_slope, dropout, seed, epoch, layer}};
+  check_graph_attention("qw::graph_attention_forward", given);
+  const AttentionInputs inputs = contiguous(given);
+  at::Tensor result = at::empty(features.sizes(), features.options());
+  at::Tensor maximum = at::empty(source_scores.sizes(), features.options());
+  at::Tensor sum = at::empty(source_scores.sizes(), features.options());
+  AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::graph_attention_forward", [&] {
+    kernels::graph_attention_forward_cpu<scalar_t>(view_of<scalar_t>(inputs, false),
+                                                   {maximum.data_ptr<scalar_t>(), sum.data_ptr<scalar_t>()},
+                                                   result.data_ptr<scalar_t>());
+  });
+  return {result, maximum, sum};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backward_cpu(
+    const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& transposed_offsets,
+    const at::Tensor& transposed_columns, const at::Tensor& order, const at::Tensor& features,
+    const at::Tensor& source_scores, const at::Tensor& target_scores, const at::Tensor& edge_weights,
+    const at::Tensor& maximum, const at::Tensor& sum, const at::Tensor& gradient, double negative_slope,
+    double dropout, int64_t seed, int64_t epoch, int64_t layer, bool edge_weights_gradient) {
+  const AttentionInputs given{{offsets, columns, transposed_offsets, transposed_columns, order},
+                              features,
+                              source_scores,
+                              target_scores,
+                              edge_weights,
+                              {negative_slope, dropout, seed, epoch, layer}};
+  check_graph_attention_backward(given, {maximum, sum}, gradient, edge_weights_gradient);
+  const AttentionInputs inputs = contiguous(given);
+  const AttentionSoftmax softmax{maximum.contiguous(), sum.contiguous()};
+  const at::Tensor upstream = gradient.contiguous();
+  const at::Tensor delta = at::empty(source_scores.sizes(), features.options());
+  at::Tensor features_gradient = at::empty(features.sizes(), features.options());
+  at::Tensor source_gradient = at::empty(source_scores.sizes(), features.options());
+  at::Tensor target_gradient = at::empty(source_scores.sizes(), features.options());
+  at::Tensor edge_gradient = at::empty({edge_weights_gradient ? columns.size(0) : 0}, features.options());
+  AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::graph_attention_backward", [&] {
+    const kernels::AttentionStatistics<scalar_t> statistics{softmax.maximum.data_ptr<scalar_t>(),
+                                                            softmax.sum.data_ptr<scalar_t>()};
+    kernels::graph_attention_backward_rows_cpu<scalar_t>(
+        view_of<scalar_t>(inputs, false), statistics, upstream.data_ptr<scalar_t>(),
+        delta.data_ptr<scalar_t>(), target_gradient.data_ptr<scalar_t>(),
+        edge_weights_gradient ? edge_gradient.data_ptr<scalar_t>() : nullptr);
+    kernels::graph_attention_backward_columns_cpu<scalar_t>(
+        view_of<scalar_t>(inputs, true), statistics, upstream.data_ptr<scalar_t>(),
+        delta.data_ptr<scalar_t>(), features_gradient.data_ptr<scalar_t>(),
+        source_gradient.data_ptr<scalar_t>());
+  });
+  return {features_gradient, source_gradient, target_gradient, edge_gradient};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(qw, CPU, library) {
+  library.impl("graph_attention_forward", graph_attention_forward_cpu);
+  library.impl("graph_attention_backward", graph_attention_backward_cpu);
+}
+
+}  // namespace qw::ops
