@@ -1,6 +1,7 @@
 // Fused graph attention against the same made of torch functions (index_select, exp, index_add), forward and
 // forward + backward; floor: 2 * entries * heads * depth flops forward, three times that more backward.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <benchmark/benchmark.h>
 #include <torch/csrc/autograd/autograd.h>
 

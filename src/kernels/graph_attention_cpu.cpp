@@ -16,16 +16,6 @@ constexpr int kGroup = 8;       // columns that surely belong to one head when d
 constexpr int64_t kWorkPerThread = 1 << 15;  // multiply-adds that are worth a thread
 constexpr int64_t kWorkPerHead = 16;         // multiply-adds that an exponential is worth
 
-// As many values as a register holds: the compiler does not find these by itself in sums over gathered rows.
-template <class T>
-struct Vector {
-  static constexpr int kSize = kernels::kLanes<T>;
-  using Type = typename VectorOf<T>::Type;
-
-  QW_INLINE static const Type* at(const T* values) { return reinterpret_cast<const Type*>(values); }
-  QW_INLINE static Type* at(T* values) { return reinterpret_cast<Type*>(values); }
-};
-
 // Entries [begin, begin + count) of one row, for heads [head, head + heads): element k * heads + h of an
 // array belongs to entry begin + k and head head + h.
 template <class T>
@@ -103,7 +93,7 @@ QW_INLINE void fill_factor(const AttentionView<T>& view, const T* weights, Block
 template <int kGroups, class T>
 QW_INLINE void add_tile(const AttentionView<T>& view, const Block<T>& block, const T* coefficient,
                         const T* gathered, int64_t first, T* target) {
-  constexpr int kVectors = kGroup / Vector<T>::kSize;
+  constexpr int kVectors = kGroup / kLanes<T>;
   const int64_t width = view.heads * view.depth;
   const int32_t* columns = view.columns + block.begin;
   int64_t head_of[kGroups] = {first / view.depth - block.head};
@@ -111,16 +101,19 @@ QW_INLINE void add_tile(const AttentionView<T>& view, const Block<T>& block, con
     const int64_t next_head = head_of[g - 1] + 1;
     head_of[g] = first + g * kGroup < (block.head + next_head) * view.depth ? next_head - 1 : next_head;
   }
-  typename Vector<T>::Type sum[kGroups * kVectors] = {};
+  typename VectorOf<T>::Type sum[kGroups * kVectors] = {};
   for (int64_t k = 0; k < block.count; ++k) {
-    const auto* source = Vector<T>::at(gathered + columns[k] * width + first);
+    const T* source = gathered + columns[k] * width + first;
     for (int g = 0; g < kGroups; ++g) {
       const T weight = coefficient[k * block.heads + head_of[g]];
-      for (int v = 0; v < kVectors; ++v) sum[g * kVectors + v] += weight * source[g * kVectors + v];
+      for (int v = 0; v < kVectors; ++v)
+        sum[g * kVectors + v] += weight * load_vector(source + (g * kVectors + v) * kLanes<T>);
     }
   }
-  auto* result = Vector<T>::at(target + first);
-  for (int v = 0; v < kGroups * kVectors; ++v) result[v] += sum[v];
+  for (int v = 0; v < kGroups * kVectors; ++v) {
+    T* place = target + first + v * kLanes<T>;
+    store_vector<T>(place, load_vector<T>(place) + sum[v]);
+  }
 }
 
 // The same for fewer than kGroup columns, of one head.
@@ -180,10 +173,10 @@ QW_INLINE void add_weighted(const AttentionView<T>& view, const Block<T>& block,
 
 template <class T>
 QW_INLINE T dot_product(const T* a, const T* b, int64_t count) {
-  constexpr int kSize = Vector<T>::kSize;
-  typename Vector<T>::Type sum = {};
+  constexpr int kSize = kLanes<T>;
+  typename VectorOf<T>::Type sum = {};
   int64_t c = 0;
-  for (; c + kSize <= count; c += kSize) sum += *Vector<T>::at(a + c) * *Vector<T>::at(b + c);
+  for (; c + kSize <= count; c += kSize) sum += load_vector(a + c) * load_vector(b + c);
   T rest = 0;
   for (; c < count; ++c) rest += a[c] * b[c];
   for (int lane = 0; lane < kSize; ++lane) rest += sum[lane];

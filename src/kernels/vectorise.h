@@ -26,12 +26,24 @@ template <class T>
 struct VectorOf;
 template <>
 struct VectorOf<float> {
-  using Type __attribute__((vector_size(kVectorBytes), aligned(alignof(float)), may_alias)) = float;
+  using Type __attribute__((vector_size(kVectorBytes))) = float;
 };
 template <>
 struct VectorOf<double> {
-  using Type __attribute__((vector_size(kVectorBytes), aligned(alignof(double)), may_alias)) = double;
+  using Type __attribute__((vector_size(kVectorBytes))) = double;
 };
+
+// By memcpy, which becomes one unaligned instruction: rows of a matrix are aligned to their elements only.
+template <class T>
+QW_INLINE typename VectorOf<T>::Type load_vector(const T* source) {
+  typename VectorOf<T>::Type vector;
+  __builtin_memcpy(&vector, source, sizeof(vector));
+  return vector;
+}
+template <class T>
+QW_INLINE void store_vector(T* target, typename VectorOf<T>::Type vector) {
+  __builtin_memcpy(target, &vector, sizeof(vector));
+}
 
 template <class T>
 inline constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));
@@ -52,8 +64,7 @@ class Accumulators {
 
   template <size_t... kIndex>
   QW_INLINE void add_scaled(T scale, const T* source, std::index_sequence<kIndex...>) {
-    const Vector* vectors = reinterpret_cast<const Vector*>(source);
-    ((sum_[kIndex] += scale * vectors[kIndex]), ...);
+    ((sum_[kIndex] += scale * load_vector(source + kIndex * kLanes<T>)), ...);
   }
   template <size_t... kIndex>
   QW_INLINE void multiply(T scale, std::index_sequence<kIndex...>) {
@@ -61,8 +72,7 @@ class Accumulators {
   }
   template <size_t... kIndex>
   QW_INLINE void store(T* target, std::index_sequence<kIndex...>) const {
-    Vector* vectors = reinterpret_cast<Vector*>(target);
-    ((vectors[kIndex] = sum_[kIndex]), ...);
+    (store_vector(target + kIndex * kLanes<T>, sum_[kIndex]), ...);
   }
 
   Vector sum_[kCount] = {};
