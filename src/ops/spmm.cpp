@@ -57,7 +57,7 @@ void check_sampled_products(const at::Tensor& offsets, const at::Tensor& columns
 
 }  // namespace ops
 
-SparsePattern SparsePattern::symmetric(at::Tensor offsets, at::Tensor columns) {
+SparsePattern SparsePattern::symmetric(const at::Tensor& offsets, const at::Tensor& columns) {
   at::Tensor no_order = at::empty({0}, offsets.options());
   return {offsets, columns, offsets, columns, std::move(no_order)};
 }

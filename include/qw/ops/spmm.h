@@ -17,7 +17,7 @@ struct SparsePattern {
                      // same entry
 
   // The pattern of a matrix that equals its transpose, values included: nothing is stored twice.
-  static SparsePattern symmetric(at::Tensor offsets, at::Tensor columns);
+  static SparsePattern symmetric(const at::Tensor& offsets, const at::Tensor& columns);
 };
 
 // values [entries] on the pattern times dense [K, C] -> [R, C], float32 or float64, both of one type.

@@ -89,7 +89,8 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
       adopt_columns(text, label, {{&options.edge_cost, "cost"}, {&options.edge_weight, "weight"}});
     table = read_edge_csv(text, label, options, nodes ? &nodes->ids : nullptr);
   }
-  dataset.node_ids = nodes ? nodes->ids.names() : std::move(table.discovered);
+  dataset.node_ids = std::move(table.discovered);
+  if (nodes) dataset.node_ids = nodes->ids.names();
   dataset.notes.insert(dataset.notes.end(), table.notes.begin(), table.notes.end());
   dataset.graph = build_graph(std::move(table.edges), options.directed, label, dataset.notes);
   if (dataset.graph.num_edges() == 0) dataset.notes.emplace_back("there is no edge");
