@@ -112,6 +112,9 @@ Dataset read_path(const fs::path& path, const LoadOptions& options) {
 }
 
 [[noreturn]] void fail_unknown(const std::string& what) {
+  const bool looks_like_a_path = what.find_first_of("/.") != std::string::npos;
+  if (looks_like_a_path)
+    fail_usage(fmt::format("--data {}: there is no such file or folder", in_quotes(what)));
   std::vector<std::string> names;
   for (const DatasetCard& card : dataset_cards()) names.push_back(card.name);
   for (const Generator& generator : generators()) names.push_back(generator.name);

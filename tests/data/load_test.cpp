@@ -36,6 +36,8 @@ TEST(Load, Errors) {
                                                         "; get it with: qw data get cora");
   EXPECT_NE(error_of([] { load_dataset(std::string(5000, 'x')); }).find("it is no file or folder either"),
             std::string::npos);
+  EXPECT_EQ(error_of([] { load_dataset("friend.csv"); }),
+            "--data 'friend.csv': there is no such file or folder");
   LoadOptions own;
   own.edges = "e.csv";
   EXPECT_EQ(error_of([&] { load_dataset("cora", own); }),
