@@ -7,10 +7,13 @@
 
 #include <cmath>
 
+#include "support/sparse.h"
 #include "support/support.h"
 
 namespace qw {
 namespace {
+
+using test::refusal;
 
 struct Rule {
   double lr = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;
@@ -132,15 +135,6 @@ TEST(Adam, ABackwardPassNoticesTheStep) {
 }
 
 TEST(Adam, AnEmptyListIsNoWork) { Training({}, at::kFloat).step({}, {}); }
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "not refused";
-}
 
 TEST(Adam, RefusesRulesThatAreNone) {
   const auto with = [](const Rule& rule) {

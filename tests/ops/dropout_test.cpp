@@ -10,10 +10,13 @@
 #include "kernels/dropout.h"
 #include "ops/dropout_parts.h"
 #include "qw/core/random.h"
+#include "support/sparse.h"
 #include "support/support.h"
 
 namespace qw {
 namespace {
+
+using test::refusal;
 
 constexpr DropoutKey kKey{7, 11, 2};
 
@@ -140,15 +143,6 @@ TEST(Dropout, SameBitsForAnyNumberOfThreads) {
     EXPECT_TRUE(at::equal(now, first)) << threads;
     EXPECT_TRUE(at::equal(gradient, first_gradient)) << threads;
   }
-}
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "not refused";
 }
 
 TEST(Dropout, Refusals) {

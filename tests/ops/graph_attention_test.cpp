@@ -11,10 +11,13 @@
 #include "ops/graph_attention_parts.h"
 #include "qw/core/random.h"
 #include "support/graph_tensors.h"
+#include "support/sparse.h"
 #include "support/support.h"
 
 namespace qw {
 namespace {
+
+using test::refusal;
 
 // A pattern and, for the slow reference, the row and the column of each entry.
 struct Arcs {
@@ -311,15 +314,6 @@ TEST(GraphAttention, SameBitsForAnyNumberOfThreads) {
     if (first.empty()) first = now;
     for (size_t k = 0; k < now.size(); ++k) EXPECT_TRUE(at::equal(now[k], first[k])) << k;
   }
-}
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "not refused";
 }
 
 TEST(GraphAttention, HasNoSecondDerivative) {
