@@ -1,140 +1,65 @@
+// The program `qw`. It starts in milliseconds: commands that need LibTorch, which takes half a second to
+// load, are those of a second program, qw-learn, and are handed over to it as they were written.
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <cstdio>
-#include <exception>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
 
-#include "cli/command.h"
-#include "core/progress.h"
-#include "core/text.h"
-#include "qw/core/error.h"
-#include "qw/core/parallel.h"
-#include "qw/core/version.h"
+#include "cli/program.h"
 
 namespace qw::cli {
 namespace {
 
-enum ExitCode { kOk = 0, kRunFailed = 1, kBadUsage = 2 };
+constexpr const char* kLearnProgram = "qw-learn";
 
-int report(const std::string& message, ExitCode code) {
-  const bool says_so = message.starts_with("qw:") || message.starts_with("qw ");
-  fmt::print(stderr, "{}{}\n", says_so ? "" : "qw: ", message);
-  return code;
+std::filesystem::path learn_program() {
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::filesystem::path beside = here / kLearnProgram;
+  return std::filesystem::exists(beside) ? beside : here.parent_path() / "libexec" / "qw" / kLearnProgram;
 }
 
-void print_version(bool json) {
-  const BuildInfo info = build_info();
-  if (json) {
-    print_json({{"version", info.version},
-                {"libtorch", info.libtorch},
-                {"cuda", info.cuda},
-                {"architecture", info.architecture},
-                {"compiler", info.compiler},
-                {"cpu_features", info.cpu_features},
-                {"threads", thread_count()}});
-    return;
-  }
-  print_text(fmt::format("qw {}\nLibTorch: {}\nCUDA: {}\nCPU: {}, {} threads, {}\nCompiler: {}\n",
-                         info.version, info.libtorch.empty() ? "built without" : info.libtorch,
-                         info.cuda ? "yes" : "no", info.architecture, thread_count(),
-                         join(info.cpu_features, " "), info.compiler));
-}
+struct HandedOver {
+  const char* name;
+  const char* summary;
+};
+constexpr HandedOver kHandedOver[] = {{"bench", "measure a training step"}};
 
-// The innermost subcommand that was asked for: its help is the one to point to.
-const CLI::App& innermost(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app : innermost(*chosen.front());
-}
-
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "qw" : full_name(*app.get_parent()) + " " + app.get_name();
-}
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
-    for (const CLI::Option* option : level->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+// The command as written: the first argument that is no option, nor the value of --threads.
+std::string command_of(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--threads") {
+      ++i;
+    } else if (!argument.starts_with("-")) {
+      return std::string(argument);
     }
   }
-  return names;
+  return {};
 }
 
-std::string explain(const CLI::App& root, const CLI::ParseError& error) {
-  const CLI::App& app = innermost(root);
-  const std::vector<std::string> extra = root.remaining(true);
-  std::string problem = error.what();
-  if (!extra.empty()) {
-    const bool is_option = extra.front().starts_with("-");
-    std::vector<std::string> known = option_names(app);
-    if (!is_option) {
-      known.clear();
-      for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
-    }
-    const auto near = closest(extra.front().substr(0, extra.front().find('=')), known);
-    problem = fmt::format("{} {} is unknown{}", is_option ? "option" : "argument", in_quotes(extra.front()),
-                          near ? fmt::format("; did you mean {}?", in_quotes(*near)) : "");
-  }
-  return fmt::format("{} (see {} --help)", problem, full_name(app));
-}
-
-// CLI11 shows the options of the level itself only; these hold on every level.
-void mention_global_options(CLI::App& app) {
-  for (CLI::App* sub : app.get_subcommands({})) {
-    const std::string own = sub->get_footer();
-    sub->footer(own + (own.empty() ? "" : "\n") + "Everywhere: --threads N, --json, --quiet (see qw --help)");
-    mention_global_options(*sub);
-  }
-}
-
-int run(int argc, char** argv) {
-  CLI::App app("Learns node labels on graphs with the Quasi-Wasserstein loss.", "qw");
-  app.require_subcommand(0, 1);
-  app.fallthrough();
-  app.get_formatter()->column_width(34);
-
-  GlobalOptions global;
-  FieldTable table("qw");
-  table.add("threads", global.threads, {0, 4096}, "threads to use; 0: all cores");
-  table.add("json", global.json, "print one JSON document on standard output, all else on standard error");
-  table.add("quiet", global.quiet, "no remarks and no progress");
-  add_options(app, table);
-  bool version = false;
-  app.add_flag("--version", version, "print the version, LibTorch, CPU features and CUDA");
-  app.parse_complete_callback([&] {
-    set_quiet(global.quiet);
-    if (global.threads > 0) set_thread_count(static_cast<int>(global.threads));
-  });
-  add_data_command(app, global);
-  mention_global_options(app);
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    print_text(app.help());
-    return kOk;
-  } catch (const CLI::ParseError& error) {
-    return report(explain(app, error), kBadUsage);
-  }
-  if (version) {
-    print_version(global.json);
-  } else if (app.get_subcommands().empty()) {
-    print_text(app.help());
-  }
-  return kOk;
+int hand_over(const std::string& command, char** argv) {
+  const std::filesystem::path program = learn_program();
+  execv(program.c_str(), argv);
+  fmt::print(stderr, "qw {}: cannot run {}: {}; was qw built without LibTorch?\n", command, program.string(),
+             std::strerror(errno));
+  return 1;
 }
 
 }  // namespace
 }  // namespace qw::cli
 
 int main(int argc, char** argv) {
-  using qw::cli::report;
-  try {
-    return qw::cli::run(argc, argv);
-  } catch (const qw::UsageError& error) {
-    return report(error.what(), qw::cli::kBadUsage);
-  } catch (const std::bad_alloc&) {
-    return report("out of memory", qw::cli::kRunFailed);
-  } catch (const std::exception& error) {
-    return report(error.what(), qw::cli::kRunFailed);
+  using namespace qw::cli;
+  const std::string command = command_of(argc, argv);
+  for (const HandedOver& each : kHandedOver) {
+    if (command == each.name) return hand_over(command, argv);
   }
+  return run_program(argc, argv, [](CLI::App& app, const GlobalOptions& global) {
+    add_data_command(app, global);
+    for (const HandedOver& each : kHandedOver) app.add_subcommand(each.name, each.summary);  // for --help
+  });
 }

@@ -110,22 +110,39 @@ void FieldTable::add(std::string name, std::vector<std::string>& value, std::str
   fields_.push_back({std::move(name), &value, {}, {}, std::move(help), std::move(value_name)});
 }
 
+const Field& FieldTable::find(std::string_view name) const {
+  std::vector<std::string> known;
+  for (const Field& field : fields_) {
+    if (field.name == name) return field;
+    known.push_back(field.name);
+  }
+  fail_usage(fmt::format("{}: {}", context_, unknown_name(name, known)));
+}
+
 void FieldTable::parse_spec(std::string_view spec) const {
   for (const std::string& part : split(spec, ',')) {
     const size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
-    const auto field =
-        std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.name == name; });
-    if (field == fields_.end()) {
-      std::vector<std::string> known;
-      for (const Field& candidate : fields_) known.push_back(candidate.name);
-      fail_usage(fmt::format("{}: {}", context_, unknown_name(name, known)));
+    const Field& field = find(name);
+    if (equals == std::string::npos && !field.is_flag()) {
+      fail_usage(fmt::format("{}: '{}' needs a value: {}={}", context_, name, name, field.kind()));
     }
-    if (equals == std::string::npos && !field->is_flag()) {
-      fail_usage(fmt::format("{}: '{}' needs a value: {}={}", context_, name, name, field->kind()));
+    field.set(equals == std::string::npos ? "true" : std::string_view(part).substr(equals + 1), context_,
+              name);
+  }
+}
+
+void FieldTable::from_json(const nlohmann::ordered_json& object) const {
+  if (!object.is_object()) fail_usage(fmt::format("{}: expected a JSON object", context_));
+  for (const auto& [name, value] : object.items()) {
+    const Field& field = find(name);
+    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (value.is_array()) {
+      std::vector<std::string> parts;
+      for (const auto& part : value) parts.push_back(part.is_string() ? part.get<std::string>() : part.dump());
+      text = join(parts, ",");
     }
-    field->set(equals == std::string::npos ? "true" : std::string_view(part).substr(equals + 1), context_,
-               name);
+    field.set(text, context_, name);
   }
 }
 

@@ -61,8 +61,12 @@ class FieldTable {
 
   std::string to_spec() const;  // what parse_spec would read back
   nlohmann::ordered_json to_json() const;
+  // Sets the fields that the object names; throws qw::UsageError as parse_spec does.
+  void from_json(const nlohmann::ordered_json& object) const;
 
  private:
+  const Field& find(std::string_view name) const;
+
   std::string context_;
   std::vector<Field> fields_;
 };

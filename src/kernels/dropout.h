@@ -6,7 +6,9 @@
 // result.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/philox_batch.h"
 
@@ -37,6 +39,18 @@ QW_INLINE void dropout_bits(const DropoutRule& rule, uint64_t batch, uint32_t* b
   for (int k = 0; k < kDropoutBlocks; ++k) {
     for (int lane = 0; lane < 4; ++lane) bits[4 * k + lane] = words[lane][k];
   }
+}
+
+// Bits below it drop an element: p * 2^32, rounded up; 2^32 and more drop everything.
+uint64_t dropout_threshold(double p);
+
+// A mask, not a choice: the compiler makes a branch of a choice, and half of its guesses are wrong. Not a
+// factor of 0 either, which would let infinities through as NaN.
+template <class T>
+QW_INLINE T kept(T value, T scale, uint32_t bits, uint32_t threshold) {
+  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  const Word mask = Word{0} - Word{bits >= threshold};
+  return std::bit_cast<T>(std::bit_cast<Word>(value * scale) & mask);
 }
 
 // result[i] = values[i] / (1 - p) where the bits of element i are at least p * 2^32, else 0. In place when

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <type_traits>
 
 #include "kernels/dropout.h"
 #include "kernels/vectorise.h"
@@ -11,15 +9,6 @@ namespace qw::kernels {
 namespace {
 
 constexpr int64_t kBatchesPerThread = 64;  // 8192 elements are worth a thread
-
-// A mask, not a choice: the compiler makes a branch of a choice, and half of its guesses are wrong. Not a
-// factor of 0 either, which would let infinities through as NaN.
-template <class T>
-QW_INLINE T kept(T value, T scale, uint32_t bits, uint32_t threshold) {
-  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  const Word mask = Word{0} - Word{bits >= threshold};
-  return std::bit_cast<T>(std::bit_cast<Word>(value * scale) & mask);
-}
 
 template <class T>
 QW_INLINE void batches(const DropoutRule& rule, uint32_t threshold, int64_t begin, int64_t end,
@@ -50,10 +39,12 @@ QW_MULTIVERSION void batch_range(const DropoutRule& rule, uint32_t threshold, in
 
 }  // namespace
 
+// Whole bits are at least p * 2^32 when they are at least its ceiling.
+uint64_t dropout_threshold(double p) { return static_cast<uint64_t>(std::ceil(p * 0x1p32)); }
+
 template <class T>
 void dropout_cpu(const DropoutRule& rule, const T* values, int64_t size, T* result) {
-  // Whole bits are at least p * 2^32 when they are at least its ceiling.
-  const auto threshold = static_cast<uint64_t>(std::ceil(rule.p * 0x1p32));
+  const uint64_t threshold = dropout_threshold(rule.p);
   if (threshold > UINT32_MAX) {
     std::fill(result, result + size, T{0});
     return;

@@ -27,7 +27,16 @@ void check_beta(const char* name, double value) {
 void check_parameter(const at::Tensor& parameter, size_t index) {
   TORCH_CHECK(parameter.scalar_type() == at::kFloat || parameter.scalar_type() == at::kDouble, kOp,
               ": parameter ", index, " must be float32 or float64, got ", parameter.scalar_type());
-  TORCH_CHECK(parameter.is_contiguous(), kOp, ": parameter ", index, " must be contiguous");
+  TORCH_CHECK(parameter.is_non_overlapping_and_dense(), kOp, ": parameter ", index,
+              " must fill its memory without holes");
+}
+
+// Strides of dimensions of size 1 say nothing.
+bool same_layout(const at::Tensor& a, const at::Tensor& b) {
+  for (int64_t d = 0; d < a.dim(); ++d) {
+    if (a.size(d) > 1 && a.stride(d) != b.stride(d)) return false;
+  }
+  return true;
 }
 
 void check_companion(const char* name, const at::Tensor& tensor, const at::Tensor& parameter, size_t index) {
@@ -37,7 +46,8 @@ void check_companion(const char* name, const at::Tensor& tensor, const at::Tenso
               kOp, ": the ", name, " of parameter ", index, " must be ", parameter.sizes(), " of ",
               parameter.scalar_type(), " on ", parameter.device(), ", got ", tensor.sizes(), " of ",
               tensor.scalar_type(), " on ", tensor.device());
-  TORCH_CHECK(tensor.is_contiguous(), kOp, ": the ", name, " of parameter ", index, " must be contiguous");
+  TORCH_CHECK(same_layout(tensor, parameter), kOp, ": the ", name, " of parameter ", index,
+              " must have its strides ", parameter.strides(), ", got ", tensor.strides());
 }
 
 }  // namespace

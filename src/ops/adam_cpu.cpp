@@ -5,6 +5,7 @@
 
 #include "kernels/adam.h"
 #include "ops/adam_checks.h"
+#include "ops/counted.h"
 
 namespace qw::ops {
 namespace {
@@ -23,7 +24,11 @@ void adam_cpu(at::TensorList parameters, at::TensorList gradients, at::TensorLis
   }
   if (present.empty()) return;
   for (const size_t i : present) {
-    for (const at::TensorList changed : {parameters, first_moments, second_moments}) mark_changed(changed[i]);
+    count(12 * parameters[i].numel(), gradients[i]);
+    for (const at::TensorList changed : {parameters, first_moments, second_moments}) {
+      mark_changed(changed[i]);
+      count(0, changed[i], changed[i]);
+    }
   }
   const kernels::AdamRule rule{lr, beta1, beta2, eps, weight_decay, step};
   AT_DISPATCH_FLOATING_TYPES(parameters[present[0]].scalar_type(), "qw::adam_", [&] {

@@ -7,6 +7,7 @@
 #include "kernels/combination.h"
 #include "kernels/spmm.h"
 #include "ops/chebyshev_filter_parts.h"
+#include "ops/counted.h"
 
 namespace qw::ops {
 namespace {
@@ -27,24 +28,27 @@ std::tuple<Tensor, Tensor> forward_cpu(const Tensor& offsets, const Tensor& colu
                                        const Tensor& x) {
   check_chebyshev_filter({offsets, columns, transposed_offsets, transposed_columns, order}, values,
                          coefficients, x);
-  const int64_t count = coefficients.size(0);
+  const int64_t count_of_terms = coefficients.size(0);
   const int64_t width = x.size(1);
   const Tensor entries = values.contiguous();
   const Tensor weights = coefficients.contiguous();
-  Tensor terms = at::empty({count, x.size(0), width}, x.options());
+  Tensor terms = at::empty({count_of_terms, x.size(0), width}, x.options());
   terms[0].copy_(x);
   Tensor result = at::empty({x.size(0), width}, x.options());
+  for (int64_t k = 1; k < count_of_terms; ++k)
+    count(2 * (columns.numel() + x.size(0)) * width, columns, entries, x, x);
+  count(2 * terms.numel(), terms, result);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "qw::chebyshev_forward", [&] {
     const CsrView<scalar_t> matrix =
         view<scalar_t>(offsets, columns, at::empty({0}, offsets.options()), entries);
     auto* term = terms.data_ptr<scalar_t>();
     const int64_t size = x.numel();
-    for (int64_t k = 1; k < count; ++k) {
+    for (int64_t k = 1; k < count_of_terms; ++k) {
       Update<scalar_t> update;
       if (k > 1) update = {2, term + (k - 2) * size, -1};
       kernels::spmm_cpu(matrix, term + (k - 1) * size, width, term + k * size, update);
     }
-    kernels::linear_combination_cpu(term, weights.data_ptr<scalar_t>(), count, size,
+    kernels::linear_combination_cpu(term, weights.data_ptr<scalar_t>(), count_of_terms, size,
                                     result.data_ptr<scalar_t>());
   });
   return {terms, result};
@@ -95,20 +99,27 @@ std::tuple<Tensor, Tensor, Tensor> backward_cpu(const Tensor& offsets, const Ten
   const Tensor incoming = gradient.contiguous();
   check_chebyshev_filter({offsets, columns, transposed_offsets, transposed_columns, order}, values,
                          coefficients, incoming);
-  const int64_t count = coefficients.size(0);
+  const int64_t count_of_terms = coefficients.size(0);
   const int64_t width = incoming.size(1);
   const Tensor entries = values.contiguous();
   const Tensor weights = coefficients.contiguous();
   Tensor values_gradient = values_need_gradient ? at::zeros_like(entries) : at::empty({0}, entries.options());
-  Tensor coefficients_gradient = at::empty({count}, incoming.options());
+  Tensor coefficients_gradient = at::empty({count_of_terms}, incoming.options());
   Tensor x_gradient;
+  for (int64_t k = 1; k < count_of_terms; ++k) {
+    count(2 * (transposed_columns.numel() + incoming.size(0)) * width, transposed_columns, order, entries,
+          incoming, incoming);
+    if (values_need_gradient)
+      count(2 * columns.numel() * width, columns, incoming, incoming, values_gradient);
+  }
+  count(2 * terms.numel(), terms, incoming);
   AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::chebyshev_backward", [&] {
     const CsrView<scalar_t> matrix =
         view<scalar_t>(offsets, columns, at::empty({0}, offsets.options()), entries);
     const CsrView<scalar_t> transposed =
         view<scalar_t>(transposed_offsets, transposed_columns, order, entries);
     AdjointSweep<scalar_t> sweep(incoming, weights);
-    for (int64_t k = count - 1; k >= 0; --k) {
+    for (int64_t k = count_of_terms - 1; k >= 0; --k) {
       sweep.step(transposed, width, k);
       if (!values_need_gradient || k == 0) continue;
       const auto* previous = terms.data_ptr<scalar_t>() + (k - 1) * incoming.numel();
@@ -117,7 +128,7 @@ std::tuple<Tensor, Tensor, Tensor> backward_cpu(const Tensor& offsets, const Ten
                                     static_cast<scalar_t>(k == 1 ? 1 : 2), true);
     }
     x_gradient = sweep.adjoint(0);
-    kernels::dot_products_cpu(terms.data_ptr<scalar_t>(), incoming.data_ptr<scalar_t>(), count,
+    kernels::dot_products_cpu(terms.data_ptr<scalar_t>(), incoming.data_ptr<scalar_t>(), count_of_terms,
                               incoming.numel(), coefficients_gradient.data_ptr<scalar_t>());
   });
   return {values_gradient, coefficients_gradient, x_gradient};

@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/dropout.h"
+#include "ops/counted.h"
 #include "ops/dropout_parts.h"
 
 namespace qw::ops {
@@ -12,6 +13,7 @@ at::Tensor dropout_cpu(const at::Tensor& values, double p, int64_t seed, int64_t
   check_dropout(values, p, {seed, epoch, layer});
   const at::Tensor row_major = values.contiguous();
   at::Tensor result = at::empty(row_major.sizes(), row_major.options());
+  count(row_major.numel(), row_major, result);
   const kernels::DropoutRule rule{p, static_cast<uint64_t>(seed), static_cast<uint32_t>(epoch),
                                   static_cast<uint32_t>(layer)};
   AT_DISPATCH_FLOATING_TYPES(row_major.scalar_type(), "qw::dropout", [&] {

@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/graph_attention.h"
+#include "ops/counted.h"
 #include "ops/graph_attention_parts.h"
 
 namespace qw::ops {
@@ -63,6 +64,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_attention_forward_cpu(
   at::Tensor result = at::empty(features.sizes(), features.options());
   at::Tensor maximum = at::empty(source_scores.sizes(), features.options());
   at::Tensor sum = at::empty(source_scores.sizes(), features.options());
+  count(columns.numel() * (2 * features.size(1) + 5 * source_scores.size(1)), offsets, columns, features,
+        source_scores, target_scores, edge_weights, result, maximum, sum);
   AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::graph_attention_forward", [&] {
     kernels::graph_attention_forward_cpu<scalar_t>(view_of<scalar_t>(inputs, false),
                                                    {maximum.data_ptr<scalar_t>(), sum.data_ptr<scalar_t>()},
@@ -92,6 +95,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backw
   at::Tensor source_gradient = at::empty(source_scores.sizes(), features.options());
   at::Tensor target_gradient = at::empty(source_scores.sizes(), features.options());
   at::Tensor edge_gradient = at::empty({edge_weights_gradient ? columns.size(0) : 0}, features.options());
+  count(columns.numel() * (6 * features.size(1) + 16 * source_scores.size(1)), offsets, columns,
+        transposed_offsets, transposed_columns, order, features, source_scores, target_scores, edge_weights,
+        upstream, upstream, features_gradient, source_gradient, target_gradient, edge_gradient);
   AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::graph_attention_backward", [&] {
     const kernels::AttentionStatistics<scalar_t> statistics{softmax.maximum.data_ptr<scalar_t>(),
                                                             softmax.sum.data_ptr<scalar_t>()};

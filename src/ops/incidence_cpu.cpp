@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/incidence.h"
+#include "ops/counted.h"
 #include "ops/incidence_checks.h"
 
 namespace qw::ops {
@@ -14,6 +15,7 @@ at::Tensor incidence_cpu(const at::Tensor& flow, const at::Tensor& heads, const 
   const at::Tensor rows = flow.contiguous();
   const int64_t nodes = offsets.size(0) - 1;
   at::Tensor result = at::empty({nodes, rows.size(1)}, rows.options());
+  count(arcs.numel() * rows.size(1), offsets, arcs, rows, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::incidence", [&] {
     kernels::incidence_cpu(rows.data_ptr<scalar_t>(), rows.size(1), offsets.data_ptr<int64_t>(),
                            arcs.data_ptr<int64_t>(), nodes, result.data_ptr<scalar_t>());
@@ -28,6 +30,7 @@ at::Tensor incidence_transpose_cpu(const at::Tensor& potential, const at::Tensor
   const at::Tensor rows = potential.contiguous();
   const int64_t edges = heads.size(0);
   at::Tensor result = at::empty({edges, rows.size(1)}, rows.options());
+  count(edges * rows.size(1), heads, tails, rows, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::incidence_transpose", [&] {
     kernels::incidence_transpose_cpu(rows.data_ptr<scalar_t>(), rows.size(1), heads.data_ptr<int32_t>(),
                                      tails.data_ptr<int32_t>(), edges, result.data_ptr<scalar_t>());

@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/spmm.h"
+#include "ops/counted.h"
 #include "ops/spmm_parts.h"
 
 namespace qw::ops {
@@ -14,6 +15,7 @@ at::Tensor csr_matmul_cpu(const at::Tensor& offsets, const at::Tensor& columns, 
   const at::Tensor rows = dense.contiguous();
   const at::Tensor entries = values.contiguous();
   at::Tensor result = at::empty({offsets.size(0) - 1, rows.size(1)}, rows.options());
+  count(2 * columns.numel() * rows.size(1), offsets, columns, order, entries, rows, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::csr_matmul", [&] {
     const kernels::CsrView<scalar_t> matrix{
         offsets.data_ptr<int64_t>(), columns.data_ptr<int32_t>(), entries.data_ptr<scalar_t>(),
@@ -29,6 +31,7 @@ at::Tensor sampled_products_cpu(const at::Tensor& offsets, const at::Tensor& col
   const at::Tensor rows = left.contiguous();
   const at::Tensor others = right.contiguous();
   at::Tensor result = at::empty({columns.size(0)}, rows.options());
+  count(2 * columns.numel() * rows.size(1), offsets, columns, rows, others, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::sampled_products", [&] {
     const kernels::CsrView<scalar_t> pattern{offsets.data_ptr<int64_t>(), columns.data_ptr<int32_t>(),
                                              nullptr, nullptr, offsets.size(0) - 1};

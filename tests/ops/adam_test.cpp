@@ -173,9 +173,9 @@ TEST(Adam, RefusesTensorsThatDoNotFit) {
             }),
             "qw::adam_: parameter 1 must be float32 or float64, got Int");
   EXPECT_EQ(with([](Training& training, auto&) {
-              training.parameters[1] = at::zeros({4, 3}).t();
+              training.parameters[1] = at::zeros({3, 8}).slice(1, 0, 4);
             }),
-            "qw::adam_: parameter 1 must be contiguous");
+            "qw::adam_: parameter 1 must fill its memory without holes");
   EXPECT_EQ(with([](Training& training, auto&) {
               training.parameters[1] = at::zeros({3, 4}, at::kDouble);
             }),
@@ -188,7 +188,7 @@ TEST(Adam, RefusesTensorsThatDoNotFit) {
   EXPECT_EQ(with([](Training&, auto& gradients) {
               gradients[1] = at::zeros({4, 3}).t();
             }),
-            "qw::adam_: the gradient of parameter 1 must be contiguous");
+            "qw::adam_: the gradient of parameter 1 must have its strides [4, 1], got [1, 3]");
   EXPECT_EQ(with([](Training& training, auto&) { training.first_moments[1] = at::Tensor(); }),
             "qw::adam_: the first moment of parameter 1 is undefined");
   EXPECT_EQ(with([](Training& training, auto&) {
@@ -196,6 +196,21 @@ TEST(Adam, RefusesTensorsThatDoNotFit) {
             }),
             "qw::adam_: the second moment of parameter 1 must be [3, 4] of Float on cpu, got [3, 4] of "
             "Double on cpu");
+}
+
+TEST(Adam, TakesTransposedMatricesAsTheyLie) {
+  const at::Tensor start = at::randn({3, 4}, at::kDouble);
+  const at::Tensor gradient = at::randn({3, 4}, at::kDouble);
+  const auto stepped = [&](bool transposed) {
+    const auto laid = [&](const at::Tensor& matrix) {
+      return transposed ? matrix.t().contiguous().t() : matrix.clone();
+    };
+    std::vector<at::Tensor> parameter{laid(start)}, slope{laid(gradient)};
+    std::vector<at::Tensor> first{laid(at::zeros_like(start))}, second{laid(at::zeros_like(start))};
+    adam_(parameter, slope, first, second, 0.1, 0.9, 0.999, 1e-8, 0.01, 1);
+    return parameter[0];
+  };
+  EXPECT_TRUE(at::equal(stepped(true), stepped(false)));
 }
 
 TEST(Adam, ChecksAlsoUnderInferenceMode) {

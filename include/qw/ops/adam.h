@@ -10,8 +10,8 @@ namespace qw {
 //   parameter -= lr / (1 - beta1^step) * m / (sqrt(v) / sqrt(1 - beta2^step) + eps),
 // where m and v are the first and second moment, zeros before the first step, and `step` counts from 1.
 //
-// The four lists go together, entry by entry: same shapes of any kind, one type for the whole call (float32
-// or float64), contiguous, no tensor twice (not checked). A parameter whose gradient is undefined is skipped:
+// The four lists go together, entry by entry: same shapes of any kind and the same strides, without holes (a
+// transposed matrix will do), one type for the whole call (float32 or float64), no tensor twice (not checked). A parameter whose gradient is undefined is skipped:
 // it and its moments are neither read nor checked. Parameters may be leaves that require a gradient; no
 // gradient goes through the step, and what was saved of a parameter for a backward pass becomes stale, as
 // with any change in place. Nothing is summed: the same bits for any number of threads. O(elements), all

@@ -8,9 +8,9 @@ namespace qw {
 
 // Names a mask. The layer keeps several dropouts of one epoch apart.
 struct DropoutKey {
-  int64_t seed;   // any
-  int64_t epoch;  // in [0, 2^32)
-  int64_t layer;  // in [0, 2^32)
+  int64_t seed = 0;   // any
+  int64_t epoch = 0;  // in [0, 2^32)
+  int64_t layer = 0;  // in [0, 2^32)
 };
 
 // values, of any shape, float32 or float64 -> the same shape, contiguous. Element i in row-major order is

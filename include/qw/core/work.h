@@ -1,0 +1,18 @@
+// How much arithmetic and memory traffic an operation needs at least: the floor that speed is measured
+// against.
+#pragma once
+
+#include <cstdint>
+
+namespace qw {
+
+struct Work {
+  int64_t flops = 0;  // a multiply-add counts 2
+  int64_t bytes = 0;  // inputs read once, results written once
+};
+
+// Every operator adds what it had to do; what has been added since the program began.
+void count_work(const Work& work);
+Work work_done();
+
+}  // namespace qw

@@ -1,0 +1,52 @@
+// A graph as the models multiply with it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "qw/graph/graph.h"
+#include "qw/ops/incidence.h"
+#include "qw/ops/spmm.h"
+
+namespace qw {
+
+// A square sparse matrix over the nodes.
+struct PropagationMatrix {
+  SparsePattern pattern;
+  at::Tensor values;  // [entries]
+};
+
+// The matrices of one graph in one floating-point type, each built when first asked for and kept. Row i
+// gathers from the nodes with an arc into i. All take the weights of the edges, [E] for each edge once,
+// differentiable through the normalisation; an undefined tensor stands for the graph's own weights, or 1 where
+// it has none (the graph's own multiply those that are given). Copies share everything; not for several
+// threads at once.
+class GraphTensors {
+ public:
+  GraphTensors(const Graph& graph, at::TensorOptions options);
+
+  int64_t num_nodes() const;
+  int64_t num_edges() const;
+  const at::TensorOptions& options() const;
+
+  // D^-1/2 (A + I) D^-1/2, the matrix of GCN and APPNP.
+  PropagationMatrix with_self_loops(const at::Tensor& edge_weights = {}) const;
+  // D^-1/2 A D^-1/2: I minus the normalised Laplacian, the matrix of the spectral filters.
+  PropagationMatrix normalised(const at::Tensor& edge_weights = {}) const;
+  // A: sums over neighbours.
+  PropagationMatrix adjacency(const at::Tensor& edge_weights = {}) const;
+  // D^-1 A: means over neighbours; rows without neighbours are zero.
+  PropagationMatrix mean(const at::Tensor& edge_weights = {}) const;
+  // The pattern of A + I, with a real order, and the weights of its entries ([0] where all are 1): attention
+  // over neighbours and oneself.
+  PropagationMatrix neighbourhood(const at::Tensor& edge_weights = {}) const;
+
+  const IncidenceTensors& incidence() const;
+
+ private:
+  struct Storage;
+  std::shared_ptr<Storage> storage_;
+};
+
+}  // namespace qw

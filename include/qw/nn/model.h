@@ -1,0 +1,99 @@
+// Graph neural networks: node features and a graph in, one row of scores per node out.
+//
+// A model is one file in src/nn/models: a class and its registration. It knows nothing of losses, labels or
+// the flow; it takes optional edge weights and says what its parameters are for.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qw/nn/graph_tensors.h"
+#include "qw/nn/node_matrix.h"
+#include "qw/nn/parameters.h"
+
+namespace qw {
+
+// Defaults are those of the published experiments. Names, ranges and texts: model_fields() in model_options.h.
+struct ModelOptions {
+  int64_t hidden = 64;
+  int64_t layers = 2;
+  double dropout = 0.5;
+  std::string norm = "none";
+  bool residual = false;
+  int64_t heads = 8;
+  int64_t k = 10;
+  double alpha = 0.1;
+  double dprate = 0.0;
+};
+
+struct ModelShape {
+  int64_t nodes = 0;  // of the graph it will see; some models have parameters for each entry of its matrix
+  int64_t entries = 0;
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+};
+
+// One pass. `seed` and `epoch` name the random numbers of the dropouts; unused unless `training`.
+struct ModelInput {
+  const GraphTensors& graph;
+  const NodeMatrix& features;
+  at::Tensor edge_weights;  // [E] or undefined
+  bool training = false;
+  int64_t seed = 0;
+  int64_t epoch = 0;
+};
+
+class Model {
+ public:
+  Model(uint64_t seed, const at::TensorOptions& options) : parameters_(seed, options) {}
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  virtual ~Model() = default;
+
+  // Scores [N, outputs]: logits of classes, or values.
+  virtual at::Tensor forward(const ModelInput& input) = 0;
+
+  // The matrix of a model that learns its adjacency (gcn-lpa), for label propagation over it; a matrix with an
+  // undefined pattern otherwise.
+  virtual PropagationMatrix learned_adjacency(const ModelInput& input);
+
+  const ParameterSet& parameters() const { return parameters_; }
+
+ protected:
+  ParameterSet parameters_;
+};
+
+struct ModelInfo {
+  std::string name;
+  std::string summary;               // one line for --help and the documentation
+  std::vector<std::string> options;  // the fields of ModelOptions that it heeds beyond those all heed
+  std::function<std::unique_ptr<Model>(const ModelShape&, const ModelOptions&, uint64_t seed,
+                                       const at::TensorOptions&)>
+      make;
+};
+
+// Every model, by name.
+const std::vector<ModelInfo>& models();
+// Throws qw::UsageError that lists the known ones.
+const ModelInfo& find_model(std::string_view name);
+
+ModelShape model_shape(const Graph& graph, int64_t inputs, int64_t outputs);
+
+// For the last lines of a model's file:
+//   const ModelRegistration registration({"gcn", "graph convolutional network", {}, make_model<Gcn>});
+template <class Concrete>
+std::unique_ptr<Model> make_model(const ModelShape& shape, const ModelOptions& options, uint64_t seed,
+                                  const at::TensorOptions& tensors) {
+  return std::make_unique<Concrete>(shape, options, seed, tensors);
+}
+
+struct ModelRegistration {
+  explicit ModelRegistration(ModelInfo info);
+};
+
+}  // namespace qw

@@ -1,0 +1,45 @@
+// Rows of features, one per node, dense or sparse: what a layer takes in.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "qw/graph/features.h"
+#include "qw/ops/dropout.h"
+#include "qw/ops/spmm.h"
+
+namespace qw {
+
+class NodeMatrix {
+ public:
+  NodeMatrix() = default;
+  // A dense matrix [N, columns], differentiable.
+  NodeMatrix(at::Tensor rows);  // NOLINT(google-explicit-constructor): a matrix is a matrix
+  // The features of a data set, sparse when they are.
+  NodeMatrix(const Features& features, const at::TensorOptions& options);
+
+  int64_t rows() const;
+  int64_t columns() const;
+  bool is_sparse() const { return sparse_ != nullptr; }
+  const at::Tensor& dense() const;  // of a dense matrix only
+  int64_t stored() const;  // numbers kept: all of a dense matrix, the non-zeros of a sparse one
+
+  // Dropout on what is stored: zeros need none.
+  NodeMatrix dropped(double p, const DropoutKey& key) const;
+
+  // The product with the transpose of weight [out, columns] -> [N, out]. Differentiable by the weight, and by
+  // the matrix itself when it is dense.
+  at::Tensor times(const at::Tensor& weight) const;
+
+ private:
+  struct Sparse {
+    SparsePattern pattern;
+    int64_t rows;
+    int64_t columns;
+  };
+  std::shared_ptr<const Sparse> sparse_;
+  at::Tensor values_;  // the dense matrix, or the non-zeros
+};
+
+}  // namespace qw

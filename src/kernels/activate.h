@@ -1,0 +1,27 @@
+// Bias, activation and dropout in one pass, on raw pointers; the backward pass works from the result alone.
+//
+// Floor: forward one read and one write per element, backward two reads and one write; with dropout Philox's
+// arithmetic beside it (dropout.h), which relu's backward pass saves: what it dropped is 0, as is what it
+// cut.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/dropout.h"
+
+namespace qw::kernels {
+
+enum class Activate { kNone, kRelu, kElu };
+
+// result [rows, width] = dropout(activation(x + bias)); bias is null or [width]; rule.p == 0 draws nothing.
+template <class T>
+void activate_cpu(Activate activation, const DropoutRule& rule, const T* x, const T* bias, int64_t rows,
+                  int64_t width, T* result);
+
+// From the result and its gradient: x_gradient [rows, width] and bias_gradient [width], unless null. With
+// x_gradient null the gradient of x must be `gradient` itself (no activation, no dropout).
+template <class T>
+void activate_backward_cpu(Activate activation, const DropoutRule& rule, const T* result, const T* gradient,
+                           int64_t rows, int64_t width, T* x_gradient, T* bias_gradient);
+
+}  // namespace qw::kernels

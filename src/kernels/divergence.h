@@ -1,0 +1,30 @@
+// Divergences between predictions and labels, on raw pointers.
+//
+// Floor: the rows of the labelled nodes read, their gradient written, the rest of the gradient zeroed; one
+// exponential per element for softmax, one and a logarithm for Bernoulli.
+#pragma once
+
+#include <cstdint>
+
+namespace qw::kernels {
+
+enum class DivergenceKind { kSoftmax, kLeastSquares, kBernoulli };
+
+template <class T>
+struct LabelledRows {
+  const T* predictions;  // [N, width]
+  const T* shift;        // null or [count, width]
+  int64_t width;
+  const int32_t* nodes;  // [count]
+  int64_t count;
+  const int32_t* classes;  // null or [count]
+  const T* targets;        // null or [count, width]
+  const T* class_weights;  // null or [width]
+};
+
+// Returns scale * the sum over rows; writes scale * its gradient to the rows `nodes` of `gradient`
+// [N, width], unless null.
+template <class T>
+double divergence_cpu(DivergenceKind kind, const LabelledRows<T>& rows, double scale, T* gradient);
+
+}  // namespace qw::kernels

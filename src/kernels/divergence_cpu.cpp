@@ -1,0 +1,141 @@
+#include "kernels/divergence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/exponential.h"
+#include "kernels/vectorise.h"
+#include "qw/core/parallel.h"
+
+namespace qw::kernels {
+namespace {
+
+constexpr int64_t kRowsPerBlock = 256;
+
+template <class T>
+QW_INLINE T weight_of(const LabelledRows<T>& rows, int64_t c) {
+  return rows.class_weights == nullptr ? T{1} : rows.class_weights[c];
+}
+
+template <class T>
+QW_INLINE double entropy_term(T y) {  // y log y, with its limit at 0; certain labels cost no logarithm
+  return y > 0 && y != 1 ? static_cast<double>(y) * std::log(static_cast<double>(y)) : 0.0;
+}
+
+// On entry z holds the predictions; on exit their gradient, not yet scaled.
+template <class T>
+QW_INLINE double softmax_row(const LabelledRows<T>& rows, int64_t row, T* z) {
+  T largest = z[0];
+  for (int64_t c = 1; c < rows.width; ++c) largest = z[c] > largest ? z[c] : largest;
+  const int64_t own = rows.classes == nullptr ? 0 : rows.classes[row];
+  const T own_score = z[own] - largest;
+  T sum = 0;
+  if (rows.classes != nullptr) {
+    for (int64_t c = 0; c < rows.width; ++c) z[c] = exponential(z[c] - largest);
+    for (int64_t c = 0; c < rows.width; ++c) sum += z[c];
+    const T weight = weight_of(rows, own);
+    for (int64_t c = 0; c < rows.width; ++c) z[c] *= weight / sum;
+    z[own] -= weight;
+    return static_cast<double>(weight) *
+           (std::log(static_cast<double>(sum)) - static_cast<double>(own_score));
+  }
+  const T* y = rows.targets + row * rows.width;
+  double value = 0, mass = 0;
+  for (int64_t c = 0; c < rows.width; ++c) sum += exponential(z[c] - largest);
+  const double log_sum = std::log(static_cast<double>(sum));
+  for (int64_t c = 0; c < rows.width; ++c) {
+    if (std::isnan(y[c])) continue;
+    const double weighted = static_cast<double>(weight_of(rows, c));
+    const double log_probability = static_cast<double>(z[c] - largest) - log_sum;
+    value += weighted * (entropy_term(y[c]) - static_cast<double>(y[c]) * log_probability);
+    mass += weighted * static_cast<double>(y[c]);
+  }
+  for (int64_t c = 0; c < rows.width; ++c) {
+    const T label = std::isnan(y[c]) ? T{0} : weight_of(rows, c) * y[c];
+    z[c] = static_cast<T>(mass) * exponential(z[c] - largest) / sum - label;
+  }
+  return value;
+}
+
+template <class T>
+QW_INLINE double least_squares_row(const LabelledRows<T>& rows, int64_t row, T* z) {
+  const T* y = rows.targets + row * rows.width;
+  double value = 0;
+  for (int64_t c = 0; c < rows.width; ++c) {
+    const T residual = std::isnan(y[c]) ? T{0} : z[c] - y[c];
+    const T weight = weight_of(rows, c);
+    value += static_cast<double>(weight) * static_cast<double>(residual) * static_cast<double>(residual);
+    z[c] = 2 * weight * residual;
+  }
+  return value;
+}
+
+template <class T>
+QW_INLINE double bernoulli_row(const LabelledRows<T>& rows, int64_t row, T* z) {
+  const T* y = rows.targets + row * rows.width;
+  double value = 0;
+  for (int64_t c = 0; c < rows.width; ++c) {
+    if (std::isnan(y[c])) {
+      z[c] = 0;
+      continue;
+    }
+    const T weight = weight_of(rows, c);
+    const T decay = exponential(z[c] > 0 ? -z[c] : z[c]);
+    const T probability = (z[c] > 0 ? T{1} : decay) / (1 + decay);
+    // log(1 + e^z) - y z, without overflow, plus the entropy of a label that is neither 0 nor 1.
+    const double softplus = std::max<double>(z[c], 0) + std::log(1.0 + static_cast<double>(decay));
+    value += static_cast<double>(weight) * (softplus - static_cast<double>(y[c]) * static_cast<double>(z[c]) +
+                                            entropy_term(y[c]) + entropy_term(1 - y[c]));
+    z[c] = weight * (probability - y[c]);
+  }
+  return value;
+}
+
+template <class T>
+QW_INLINE double row_value(DivergenceKind kind, const LabelledRows<T>& rows, int64_t row, T* z) {
+  if (kind == DivergenceKind::kSoftmax) return softmax_row(rows, row, z);
+  if (kind == DivergenceKind::kLeastSquares) return least_squares_row(rows, row, z);
+  return bernoulli_row(rows, row, z);
+}
+
+template <class T>
+double block_value(DivergenceKind kind, const LabelledRows<T>& rows, int64_t begin, int64_t end, double scale,
+                   T* gradient) {
+  std::vector<T> work(gradient == nullptr ? rows.width : 0);
+  double sum = 0;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t at = rows.nodes[row] * rows.width;
+    T* z = gradient == nullptr ? work.data() : gradient + at;
+    std::copy_n(rows.predictions + at, rows.width, z);
+    if (rows.shift != nullptr) {
+      for (int64_t c = 0; c < rows.width; ++c) z[c] += rows.shift[row * rows.width + c];
+    }
+    sum += row_value(kind, rows, row, z);
+    for (int64_t c = 0; c < rows.width; ++c) z[c] *= static_cast<T>(scale);
+  }
+  return sum;
+}
+
+}  // namespace
+
+template <class T>
+double divergence_cpu(DivergenceKind kind, const LabelledRows<T>& rows, double scale, T* gradient) {
+  if (rows.width == 0) return 0;
+  const int64_t blocks = (rows.count + kRowsPerBlock - 1) / kRowsPerBlock;
+  std::vector<double> sums(blocks);
+  parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      sums[block] = block_value(kind, rows, block * kRowsPerBlock,
+                                std::min(rows.count, (block + 1) * kRowsPerBlock), scale, gradient);
+    }
+  });
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return scale * total;
+}
+
+template double divergence_cpu(DivergenceKind, const LabelledRows<float>&, double, float*);
+template double divergence_cpu(DivergenceKind, const LabelledRows<double>&, double, double*);
+
+}  // namespace qw::kernels

@@ -1,0 +1,30 @@
+#include "nn/layers/spectral.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "qw/ops/chebyshev_filter.h"
+
+namespace qw {
+
+std::vector<double> chebyshev_coefficients(int64_t k, const std::function<double(double)>& polynomial) {
+  const auto count = static_cast<double>(k + 1);
+  std::vector<double> coefficients(k + 1, 0.0);
+  for (int64_t m = 0; m <= k; ++m) {
+    const double angle = (static_cast<double>(m) + 0.5) * std::numbers::pi / count;
+    const double value = polynomial(std::cos(angle));
+    for (int64_t j = 0; j <= k; ++j) {
+      coefficients[j] += (j == 0 ? 1.0 : 2.0) / count * value * std::cos(static_cast<double>(j) * angle);
+    }
+  }
+  return coefficients;
+}
+
+at::Tensor propagate(const ModelInput& input, double dprate, const PropagationMatrix& matrix,
+                     const at::Tensor& coefficients, const at::Tensor& x) {
+  const double p = input.training ? dprate : 0.0;
+  const at::Tensor kept = dropout(x, p, dropout_key(input, DropoutPlace::kPropagation));
+  return chebyshev_filter(matrix.pattern, matrix.values, coefficients, kept);
+}
+
+}  // namespace qw

@@ -1,0 +1,77 @@
+#include "nn/layers/stack.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include "qw/ops/feature_norm.h"
+
+namespace qw {
+
+DropoutKey dropout_key(const ModelInput& input, DropoutPlace place, int64_t layer) {
+  return {input.seed, input.epoch, static_cast<int64_t>(place) + layer};
+}
+
+std::vector<int64_t> layer_widths(const ModelShape& shape, const ModelOptions& options) {
+  std::vector<int64_t> widths(options.layers + 1, options.hidden);
+  widths.front() = shape.inputs;
+  widths.back() = shape.outputs;
+  return widths;
+}
+
+LayerStack::LayerStack(ParameterSet& parameters, const ModelOptions& options, std::vector<int64_t> widths,
+                       StackStyle style)
+    : dropout_(options.dropout),
+      norm_(options.norm),
+      style_(style),
+      layers_(static_cast<int64_t>(widths.size()) - 1),
+      residual_(options.residual) {
+  for (int64_t layer = 1; layer <= layers_; ++layer) {
+    const int64_t in = widths[layer - 1], out = widths[layer];
+    skips_.emplace_back();
+    if (residual_ &&
+        (in != out || layer == 1)) {  // features may be sparse, so the first is never added as is
+      skips_.back() = parameters.add_weight(fmt::format("skip{}.weight", layer), out, in, linear_bound(in));
+    }
+    norms_.emplace_back();
+    if (norm_ == "none" || layer == layers_) continue;
+    const std::string name = fmt::format("norm{}", layer);
+    Norm& norm = norms_.back();
+    norm.weight = parameters.add_constant(name + ".weight", {out}, 1.0);
+    norm.bias = parameters.add_constant(name + ".bias", {out}, 0.0);
+    if (norm_ != "batch") continue;
+    norm.running_mean = parameters.add_buffer(name + ".running_mean", at::zeros({out}, parameters.options()));
+    norm.running_var = parameters.add_buffer(name + ".running_var", at::ones({out}, parameters.options()));
+  }
+}
+
+at::Tensor LayerStack::between(const ModelInput& input, int64_t layer, const LayerOutput& output) const {
+  const double p = input.training ? dropout_ : 0.0;
+  const DropoutKey key = dropout_key(input, DropoutPlace::kLayer, layer);
+  const at::Tensor none = at::empty({0}, output.rows.options());
+  const at::Tensor bias = output.bias.defined() ? output.bias : none;
+  if (norm_ == "none") return activate(output.rows, bias, style_.activation, p, key);
+  const Norm& norm = norms_[layer - 1];
+  at::Tensor rows = output.bias.defined() ? add_bias(output.rows, bias) : output.rows;
+  rows = norm_ == "layer"
+             ? layer_norm(rows, norm.weight, norm.bias)
+             : batch_norm(rows, norm.weight, norm.bias, norm.running_mean, norm.running_var, input.training);
+  return activate(rows, none, style_.activation, p, key);
+}
+
+at::Tensor LayerStack::run(const ModelInput& input, const Layer& layer) const {
+  NodeMatrix x = input.features;
+  if (style_.drop_input && input.training) {
+    x = x.dropped(dropout_, dropout_key(input, DropoutPlace::kLayer));
+  }
+  for (int64_t l = 1;; ++l) {
+    LayerOutput output = layer(l, x);
+    if (residual_) {
+      const at::Tensor& skip = skips_[l - 1];
+      output.rows = output.rows + (skip.defined() ? x.times(skip) : x.dense());
+    }
+    if (l == layers_) return output.bias.defined() ? add_bias(output.rows, output.bias) : output.rows;
+    x = between(input, l, output);
+  }
+}
+
+}  // namespace qw

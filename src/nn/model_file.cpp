@@ -1,0 +1,101 @@
+#include "qw/nn/model_file.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "nn/model_options.h"
+#include "nn/tensor_file.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::filesystem::path config_path(std::filesystem::path path) { return path.replace_extension(".json"); }
+
+std::vector<Buffer> tensors_of(const Model& model) {
+  std::vector<Buffer> tensors;
+  for (const Parameter& parameter : model.parameters().all())
+    tensors.push_back({parameter.name, parameter.value});
+  for (const Buffer& buffer : model.parameters().buffers()) tensors.push_back(buffer);
+  return tensors;
+}
+
+struct ShapeField {
+  const char* name;
+  int64_t ModelShape::*member;
+};
+constexpr ShapeField kShapeFields[] = {{"nodes", &ModelShape::nodes},
+                                       {"entries", &ModelShape::entries},
+                                       {"inputs", &ModelShape::inputs},
+                                       {"outputs", &ModelShape::outputs}};
+
+Json to_json(const ModelConfig& config) {
+  ModelOptions options = config.options;
+  Json shape;
+  for (const ShapeField& field : kShapeFields) shape[field.name] = config.shape.*field.member;
+  return {{"schema", kModelSchema},
+          {"model", config.model},
+          {"options", model_fields(options).to_json()},
+          {"shape", shape}};
+}
+
+const Json& member(const Json& object, const char* name, const std::string& file) {
+  if (!object.is_object() || !object.contains(name)) fail(fmt::format("{}: has no \"{}\"", file, name));
+  return object.at(name);
+}
+
+int64_t integer(const Json& object, const char* name, const std::string& file) {
+  const Json& value = member(object, name, file);
+  if (!value.is_number_integer()) fail(fmt::format("{}: \"{}\" is not a whole number", file, name));
+  return value.get<int64_t>();
+}
+
+ModelConfig config_from(const Json& document, const std::string& file) {
+  const int64_t schema = integer(document, "schema", file);
+  if (schema != kModelSchema) {
+    fail(fmt::format("{}: schema {} is not the {} that this qw reads{}", file, schema, kModelSchema,
+                     schema > kModelSchema ? "; use a newer qw" : ""));
+  }
+  ModelConfig config;
+  const Json& model = member(document, "model", file);
+  if (!model.is_string()) fail(fmt::format("{}: \"model\" is not a name", file));
+  config.model = model.get<std::string>();
+  for (const ShapeField& field : kShapeFields) {
+    config.shape.*field.member = integer(member(document, "shape", file), field.name, file);
+    if (config.shape.*field.member < 0) fail(fmt::format("{}: \"{}\" is negative", file, field.name));
+  }
+  try {
+    find_model(config.model);
+    model_fields(config.options).from_json(member(document, "options", file));
+  } catch (const UsageError& error) {
+    fail(fmt::format("{}: {}", file, error.what()));
+  }
+  return config;
+}
+
+}  // namespace
+
+void save_model(const std::filesystem::path& path, const ModelConfig& config, const Model& model) {
+  write_file_atomically(config_path(path), to_json(config).dump(2) + "\n");
+  write_tensors(path, tensors_of(model));
+}
+
+void load_parameters(const std::filesystem::path& path, const Model& model) {
+  copy_by_name(read_tensors(path), tensors_of(model), path.string());
+}
+
+LoadedModel load_model(const std::filesystem::path& path, const at::TensorOptions& options) {
+  const std::string config_file = config_path(path).string();
+  const Json document = Json::parse(read_file(config_file), nullptr, false);
+  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config_file));
+  LoadedModel loaded{config_from(document, config_file), nullptr};
+  loaded.model = find_model(loaded.config.model).make(loaded.config.shape, loaded.config.options, 0, options);
+  load_parameters(path, *loaded.model);
+  return loaded;
+}
+
+}  // namespace qw

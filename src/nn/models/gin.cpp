@@ -1,0 +1,46 @@
+// Graph isomorphism network (Xu et al., 2019), as PyTorch Geometric's GINConv with eps = 0: each layer is
+//   W_2 relu(W_0 (x_i + sum over neighbours of x_j) + b_0) + b_2,
+// with elu between layers, as published.
+// The sum commutes with W_0, which is applied first: it is narrower than the features.
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include "nn/layers/linear.h"
+
+namespace qw {
+namespace {
+
+class Gin : public Model {
+ public:
+  Gin(const ModelShape& shape, const ModelOptions& options, uint64_t seed, const at::TensorOptions& tensors)
+      : Model(seed, tensors), stack_(parameters_, options, layer_widths(shape, options), {Activation::kElu}) {
+    const std::vector<int64_t> widths = layer_widths(shape, options);
+    for (int64_t layer = 1; layer <= options.layers; ++layer) {
+      const std::string name = fmt::format("conv{}.nn", layer);
+      layers_.push_back({Linear(parameters_, name + ".0", widths[layer - 1], options.hidden),
+                         Linear(parameters_, name + ".2", options.hidden, widths[layer])});
+    }
+  }
+
+  at::Tensor forward(const ModelInput& input) override {
+    const PropagationMatrix matrix = input.graph.adjacency(input.edge_weights);
+    return stack_.run(input, [&](int64_t layer, const NodeMatrix& x) {
+      const Convolution& convolution = layers_[layer - 1];
+      const LayerOutput mapped = convolution.first.apply(x);
+      const at::Tensor sum = spmm(matrix.pattern, matrix.values, mapped.rows) + mapped.rows;
+      return convolution.second.apply(activate(sum, mapped.bias, Activation::kRelu));
+    });
+  }
+
+ private:
+  struct Convolution {
+    Linear first, second;
+  };
+  LayerStack stack_;
+  std::vector<Convolution> layers_;
+};
+
+const ModelRegistration registration({"gin", "graph isomorphism network", {}, make_model<Gin>});
+
+}  // namespace
+}  // namespace qw

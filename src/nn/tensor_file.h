@@ -1,0 +1,27 @@
+// Tensors in safetensors files.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/safetensors.h"
+#include "qw/nn/parameters.h"
+
+namespace qw {
+
+// A file's tensor as it stands: its own type, on the CPU.
+at::Tensor tensor_from(const StoredTensor& stored);
+
+// Writes named tensors (float32, float64, int32, int64, uint8, bool) atomically, in the order given.
+void write_tensors(const std::filesystem::path& path, const std::vector<Buffer>& tensors,
+                   const SafetensorsMetadata& metadata = {});
+
+std::vector<Buffer> read_tensors(const std::filesystem::path& path);
+
+// Copies tensor for tensor into those of the same names; throws qw::Error, naming `from`, when one is missing,
+// left over or has another shape.
+void copy_by_name(const std::vector<Buffer>& tensors, const std::vector<Buffer>& into,
+                  const std::string& from);
+
+}  // namespace qw

@@ -1,0 +1,64 @@
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <torch/library.h>
+
+#include "kernels/activate.h"
+#include "ops/activate_parts.h"
+
+namespace qw::ops {
+namespace {
+
+using at::Tensor;
+
+kernels::DropoutRule dropout_rule(const ActivateRule& rule) {
+  return {rule.p, static_cast<uint64_t>(rule.key.seed), static_cast<uint32_t>(rule.key.epoch),
+          static_cast<uint32_t>(rule.key.layer)};
+}
+
+Tensor forward_cpu(const Tensor& x, const Tensor& bias, int64_t activation, double p, int64_t seed,
+                   int64_t epoch, int64_t layer) {
+  const ActivateRule rule{activation, p, {seed, epoch, layer}};
+  check_activate(x, bias, rule);
+  const Tensor rows = x.contiguous();
+  const Tensor shift = bias.contiguous();
+  Tensor result = at::empty(rows.sizes(), rows.options());
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::activate", [&] {
+    kernels::activate_cpu(static_cast<kernels::Activate>(activation), dropout_rule(rule),
+                          rows.data_ptr<scalar_t>(),
+                          shift.numel() == 0 ? nullptr : shift.data_ptr<scalar_t>(), rows.size(0),
+                          rows.size(1), result.data_ptr<scalar_t>());
+  });
+  return result;
+}
+
+std::tuple<Tensor, Tensor> backward_cpu(const Tensor& result, const Tensor& gradient,
+                                        bool bias_needs_gradient, int64_t activation, double p, int64_t seed,
+                                        int64_t epoch, int64_t layer) {
+  const ActivateRule rule{activation, p, {seed, epoch, layer}};
+  const Tensor incoming = gradient.contiguous();
+  check_activate(result, at::empty({0}, result.options()), rule);
+  TORCH_CHECK(incoming.sizes() == result.sizes() && incoming.scalar_type() == result.scalar_type(),
+              "qw::activate_backward: gradient must be ", result.sizes(), " of ", result.scalar_type(),
+              ", got ", incoming.sizes(), " of ", incoming.scalar_type());
+  const bool only_adds = rule.only_adds();
+  Tensor x_gradient = only_adds ? at::empty({0}, result.options()) : at::empty_like(incoming);
+  Tensor bias_gradient = at::empty({bias_needs_gradient ? result.size(1) : 0}, result.options());
+  if (only_adds && !bias_needs_gradient) return {x_gradient, bias_gradient};
+  const Tensor values = result.contiguous();
+  AT_DISPATCH_FLOATING_TYPES(result.scalar_type(), "qw::activate_backward", [&] {
+    kernels::activate_backward_cpu(static_cast<kernels::Activate>(activation), dropout_rule(rule),
+                                   values.data_ptr<scalar_t>(), incoming.data_ptr<scalar_t>(), values.size(0),
+                                   values.size(1), only_adds ? nullptr : x_gradient.data_ptr<scalar_t>(),
+                                   bias_needs_gradient ? bias_gradient.data_ptr<scalar_t>() : nullptr);
+  });
+  return {x_gradient, bias_gradient};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(qw, CPU, library) {
+  library.impl("activate", forward_cpu);
+  library.impl("activate_backward", backward_cpu);
+}
+
+}  // namespace qw::ops

@@ -1,0 +1,75 @@
+#include "qw/ops/divergence.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include "ops/checks.h"
+#include "ops/divergence_checks.h"
+
+namespace qw {
+namespace ops {
+namespace {
+
+constexpr const char* kOp = "qw::divergence";
+
+void check_rows(const char* name, const at::Tensor& rows, int64_t count, const at::Tensor& predictions) {
+  TORCH_CHECK(rows.numel() == 0 ||
+                  (rows.dim() == 2 && rows.size(0) == count && rows.size(1) == predictions.size(1) &&
+                   rows.scalar_type() == predictions.scalar_type() && rows.device() == predictions.device()),
+              kOp, ": ", name, " must be [", count, ", ", predictions.size(1), "] or [0] of ",
+              predictions.scalar_type(), " on ", predictions.device(), ", got ", rows.sizes(), " of ",
+              rows.scalar_type(), " on ", rows.device());
+}
+
+}  // namespace
+
+void check_divergence(int64_t kind, const at::Tensor& predictions, const at::Tensor& shift,
+                      const LabelTensors& labels) {
+  TORCH_CHECK(kind >= 0 && kind <= 2, kOp,
+              ": kind must be 0 (softmax), 1 (least squares) or 2 (Bernoulli), got ", kind);
+  TORCH_CHECK(predictions.dim() == 2, kOp, ": predictions must be [N, C], got ", predictions.sizes());
+  check_matrix(kOp, "predictions", predictions, predictions.size(0), "node");
+  check_index(kOp, "nodes", labels.nodes, at::kInt, predictions);
+  check_index(kOp, "classes", labels.classes, at::kInt, predictions);
+  const int64_t count = labels.nodes.size(0);
+  check_rows("shift", shift, count, predictions);
+  check_rows("targets", labels.targets, count, predictions);
+  const bool by_class = labels.classes.size(0) == count && labels.targets.numel() == 0;
+  const bool by_target = labels.classes.size(0) == 0 && labels.targets.numel() != 0;
+  TORCH_CHECK(by_class || by_target, kOp, ": ", count,
+              " nodes need as many classes or rows of targets, and not both; got ", labels.classes.size(0),
+              " classes and targets ", labels.targets.sizes());
+  TORCH_CHECK(kind == 0 || count == 0 || by_target, kOp, ": classes serve softmax only; give targets");
+  const at::Tensor& weights = labels.class_weights;
+  TORCH_CHECK(weights.dim() == 1 && (weights.size(0) == 0 || weights.size(0) == predictions.size(1)) &&
+                  weights.scalar_type() == predictions.scalar_type() &&
+                  weights.device() == predictions.device(),
+              kOp, ": class_weights must be [", predictions.size(1), "] or [0] of ",
+              predictions.scalar_type(), " on ", predictions.device(), ", got ", weights.sizes(), " of ",
+              weights.scalar_type(), " on ", weights.device());
+}
+
+}  // namespace ops
+
+std::tuple<at::Tensor, at::Tensor> divergence(Divergence kind, const at::Tensor& predictions,
+                                              const at::Tensor& shift, const LabelTensors& labels,
+                                              double scale, bool with_gradient) {
+  using at::Tensor;
+  using Signature = std::tuple<Tensor, Tensor>(int64_t, const Tensor&, const Tensor&, const Tensor&,
+                                               const Tensor&, const Tensor&, const Tensor&, double, bool);
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::divergence", "").typed<Signature>();
+  const at::NoGradGuard no_gradient;
+  return op.call(static_cast<int64_t>(kind), predictions, shift, labels.nodes, labels.classes, labels.targets,
+                 labels.class_weights, scale, with_gradient);
+}
+
+}  // namespace qw
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "divergence(int kind, Tensor predictions, Tensor shift, Tensor nodes, Tensor classes, Tensor targets, "
+      "Tensor class_weights, float scale, bool with_gradient) -> (Tensor, Tensor)");
+}

@@ -1,0 +1,40 @@
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <torch/library.h>
+
+#include "kernels/edge_values.h"
+#include "ops/edge_values_parts.h"
+
+namespace qw::ops {
+namespace {
+
+at::Tensor edge_values_cpu(const at::Tensor& weights, const at::Tensor& edges, const at::Tensor& entries_of) {
+  check_edge_values(weights, {edges, entries_of});
+  const at::Tensor given = weights.contiguous();
+  at::Tensor result = at::empty({edges.size(0)}, given.options());
+  AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "qw::edge_values", [&] {
+    kernels::edge_values_cpu(given.data_ptr<scalar_t>(), edges.data_ptr<int64_t>(), edges.size(0),
+                             result.data_ptr<scalar_t>());
+  });
+  return result;
+}
+
+at::Tensor edge_values_backward_cpu(const at::Tensor& gradient, const at::Tensor& entries_of) {
+  check_edge_values_backward(gradient, entries_of);
+  const at::Tensor incoming = gradient.contiguous();
+  at::Tensor result = at::empty({entries_of.size(0)}, incoming.options());
+  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::edge_values_backward", [&] {
+    kernels::edge_values_backward_cpu(incoming.data_ptr<scalar_t>(), entries_of.data_ptr<int64_t>(),
+                                      entries_of.size(0), result.data_ptr<scalar_t>());
+  });
+  return result;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(qw, CPU, library) {
+  library.impl("edge_values", edge_values_cpu);
+  library.impl("edge_values_backward", edge_values_backward_cpu);
+}
+
+}  // namespace qw::ops

@@ -1,0 +1,108 @@
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <torch/library.h>
+
+#include "kernels/feature_norm.h"
+#include "ops/feature_norm_parts.h"
+
+namespace qw::ops {
+namespace {
+
+using at::Tensor;
+
+// Written through a pointer, which autograd does not see: without this, a backward pass would use changed
+// values in silence.
+void mark_changed(const Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
+
+// All contiguous; `statistics` [2, normed].
+template <class T>
+kernels::Normed<T> normed_of(const Tensor& x, const Tensor& weight, const Tensor& statistics) {
+  const double* mean = statistics.data_ptr<double>();
+  return {x.data_ptr<T>(), x.size(0), x.size(1), weight.data_ptr<T>(), mean, mean + statistics.size(1)};
+}
+
+std::tuple<Tensor, Tensor> batch_forward_cpu(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                             const Tensor& running_mean, const Tensor& running_var,
+                                             bool training, double momentum, double eps) {
+  check_batch_norm({x, weight, bias, running_mean, running_var, training, momentum, eps});
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), shifts = bias.contiguous();
+  const int64_t width = rows.size(1);
+  Tensor result = at::empty(rows.sizes(), rows.options());
+  Tensor statistics = at::empty({2, width}, rows.options().dtype(at::kDouble));
+  double* mean = statistics.data_ptr<double>();
+  if (training) {
+    mark_changed(running_mean);
+    mark_changed(running_var);
+  }
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::batch_norm", [&] {
+    const kernels::RunningMoments<scalar_t> running{running_mean.data_ptr<scalar_t>(),
+                                                    running_var.data_ptr<scalar_t>()};
+    if (training) {
+      kernels::batch_statistics_cpu(rows.data_ptr<scalar_t>(), rows.size(0), width, momentum, eps, running,
+                                    mean, mean + width);
+    } else {
+      kernels::running_statistics_cpu(width, eps, running, mean, mean + width);
+    }
+    kernels::batch_norm_cpu(normed_of<scalar_t>(rows, scales, statistics), shifts.data_ptr<scalar_t>(),
+                            result.data_ptr<scalar_t>());
+  });
+  return {result, statistics};
+}
+
+std::tuple<Tensor, Tensor, Tensor> batch_backward_cpu(const Tensor& x, const Tensor& weight,
+                                                      const Tensor& statistics, const Tensor& gradient,
+                                                      bool training) {
+  check_norm_backward("qw::batch_norm_backward", x, weight, statistics, gradient, x.size(-1));
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
+  const Tensor moments = statistics.contiguous();
+  Tensor for_x = at::empty(rows.sizes(), rows.options());
+  Tensor for_weight = at::empty({rows.size(1)}, rows.options());
+  Tensor for_bias = at::empty({rows.size(1)}, rows.options());
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::batch_norm_backward", [&] {
+    kernels::batch_norm_backward_cpu(normed_of<scalar_t>(rows, scales, moments), training,
+                                     incoming.data_ptr<scalar_t>(), for_x.data_ptr<scalar_t>(),
+                                     for_weight.data_ptr<scalar_t>(), for_bias.data_ptr<scalar_t>());
+  });
+  return {for_x, for_weight, for_bias};
+}
+
+std::tuple<Tensor, Tensor> layer_forward_cpu(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                             double eps) {
+  check_layer_norm(x, weight, bias, eps);
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), shifts = bias.contiguous();
+  Tensor result = at::empty(rows.sizes(), rows.options());
+  Tensor statistics = at::empty({2, rows.size(0)}, rows.options().dtype(at::kDouble));
+  double* mean = statistics.data_ptr<double>();
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::layer_norm", [&] {
+    kernels::layer_norm_cpu(normed_of<scalar_t>(rows, scales, statistics), eps, shifts.data_ptr<scalar_t>(),
+                            result.data_ptr<scalar_t>(), mean, mean + rows.size(0));
+  });
+  return {result, statistics};
+}
+
+std::tuple<Tensor, Tensor, Tensor> layer_backward_cpu(const Tensor& x, const Tensor& weight,
+                                                      const Tensor& statistics, const Tensor& gradient) {
+  check_norm_backward("qw::layer_norm_backward", x, weight, statistics, gradient, x.size(0));
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
+  const Tensor moments = statistics.contiguous();
+  Tensor for_x = at::empty(rows.sizes(), rows.options());
+  Tensor for_weight = at::empty({rows.size(1)}, rows.options());
+  Tensor for_bias = at::empty({rows.size(1)}, rows.options());
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::layer_norm_backward", [&] {
+    kernels::layer_norm_backward_cpu(normed_of<scalar_t>(rows, scales, moments),
+                                     incoming.data_ptr<scalar_t>(), for_x.data_ptr<scalar_t>(),
+                                     for_weight.data_ptr<scalar_t>(), for_bias.data_ptr<scalar_t>());
+  });
+  return {for_x, for_weight, for_bias};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(qw, CPU, library) {
+  library.impl("batch_norm_forward", batch_forward_cpu);
+  library.impl("batch_norm_backward", batch_backward_cpu);
+  library.impl("layer_norm_forward", layer_forward_cpu);
+  library.impl("layer_norm_backward", layer_backward_cpu);
+}
+
+}  // namespace qw::ops

@@ -1,0 +1,146 @@
+// Every model against the published one, on every file under $QW_GOLDEN_DIR/models.
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "qw/ops/incidence.h"
+#include "support/support.h"
+#include "support/torch/golden_models.h"
+
+namespace qw {
+namespace {
+
+using test::GoldenCase;
+using test::relative_error;
+
+struct Tolerance {
+  double value;
+  double gradient;
+};
+Tolerance tolerance_of(at::ScalarType type) {
+  return type == at::kDouble ? Tolerance{1e-9, 1e-7} : Tolerance{1e-4, 1e-4};
+}
+
+// A case in one floating-point type, its features dense or sparse, with a flow that is differentiated.
+struct GoldenRun {
+  GoldenRun(const GoldenCase& golden, at::ScalarType type, bool sparse)
+      : graph(golden.graph(), type),
+        features(features_of(golden, type, sparse)),
+        model(golden.make_model(type)),
+        flow(golden.tensor("flow", type).requires_grad_()),
+        predictor_parameters(1, type),
+        train(golden.tensor("train_index", at::kLong)),
+        classes(golden.tensor("y", at::kLong).index_select(0, train)) {
+    at::Tensor edge_weights;
+    if (golden.has_predictor()) edge_weights = golden.make_predictor(predictor_parameters).forward(flow);
+    logits = model->forward({graph, features, edge_weights});
+    prediction = logits + incidence(flow, graph.incidence());
+  }
+
+  static NodeMatrix features_of(const GoldenCase& golden, at::ScalarType type, bool sparse) {
+    const at::Tensor x = golden.tensor("x", type);
+    if (!sparse) return x;
+    Features rows{x.size(0), x.size(1), true, {}, {0}, {}, {}, {}};
+    const at::Tensor numbers = x.to(at::kFloat).contiguous();
+    for (int64_t row = 0; row < rows.rows; ++row) {
+      for (int64_t column = 0; column < rows.columns; ++column) {
+        rows.indices.push_back(static_cast<int32_t>(column));
+        rows.values.push_back(numbers[row][column].item<float>());
+      }
+      rows.offsets.push_back(static_cast<int64_t>(rows.indices.size()));
+    }
+    return {rows, type};
+  }
+
+  at::Tensor loss(const std::string& name, double lambda) const {
+    const at::Tensor scores = (name.starts_with("qw") ? prediction : logits).index_select(0, train);
+    const at::Tensor divergence =
+        name == "ce" || name == "qw_kl"
+            ? at::cross_entropy_loss(scores, classes)
+            : at::mse_loss(scores, at::one_hot(classes, scores.size(1)).to(scores.scalar_type()));
+    return name.starts_with("qw") ? flow.abs().sum() + lambda * divergence : divergence;
+  }
+
+  GraphTensors graph;
+  NodeMatrix features;
+  std::unique_ptr<Model> model;
+  at::Tensor flow;
+  ParameterSet predictor_parameters;
+  at::Tensor train, classes, logits, prediction;
+};
+
+class GoldenModels : public testing::TestWithParam<std::filesystem::path> {};
+
+void expect_gradients(const GoldenCase& golden, const GoldenRun& run, const std::string& loss,
+                      double tolerance) {
+  std::map<std::string, at::Tensor> parameters{{golden.flow_name(), run.flow}};
+  for (const Parameter& parameter : run.model->parameters().all()) {
+    parameters[parameter.name] = parameter.value;
+  }
+  for (const Parameter& parameter : run.predictor_parameters.all()) {
+    parameters[golden.predictor_name(parameter.name)] = parameter.value;
+  }
+  std::vector<at::Tensor> inputs;
+  for (const auto& [name, value] : parameters) inputs.push_back(value);
+  const auto gradients =
+      torch::autograd::grad({run.loss(loss, golden.lambda())}, inputs, {}, /*retain_graph=*/true,
+                            /*create_graph=*/false, /*allow_unused=*/true);
+  // Some gradients are sums that cancel: to rounding for those of an attention (the softmax forgets what all
+  // scores of a row share), nearly for the predictor's last bias. What rounding can be asked of them is
+  // relative to the others.
+  double largest = 0;
+  for (const auto& [name, value] : parameters) {
+    const at::Tensor expected = golden.tensor("grad/" + loss + "/" + name, value.scalar_type());
+    ASSERT_TRUE(expected.defined()) << loss << " " << name;
+    largest = std::max(largest, expected.abs().max().item<double>());
+  }
+  const double floor = largest * (run.flow.scalar_type() == at::kDouble ? 1e-6 : 1e-1);
+  size_t at = 0;
+  for (const auto& [name, value] : parameters) {
+    const at::Tensor expected = golden.tensor("grad/" + loss + "/" + name, value.scalar_type());
+    const at::Tensor& gradient = gradients[at++];
+    EXPECT_LE(relative_error(gradient.defined() ? gradient : at::zeros_like(value), expected, floor),
+              tolerance)
+        << golden.name() << " " << loss << " " << name;
+  }
+}
+
+TEST_P(GoldenModels, LogitsLossesAndGradientsAgree) {
+  const GoldenCase golden(GetParam());
+  for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
+    const Tolerance tolerance = tolerance_of(type);
+    const GoldenRun run(golden, type, false);
+    EXPECT_LE(relative_error(run.logits, golden.tensor("logits", type)), tolerance.value);
+    EXPECT_LE(relative_error(run.prediction, golden.tensor("pred/transductive", type)), tolerance.value);
+    for (const std::string loss : {"ce", "mse", "qw_kl", "qw_ls"}) {
+      EXPECT_LE(
+          relative_error(run.loss(loss, golden.lambda()).reshape({1}), golden.tensor("loss/" + loss, type)),
+          tolerance.value)
+          << loss;
+      expect_gradients(golden, run, loss, tolerance.gradient);
+    }
+  }
+}
+
+TEST_P(GoldenModels, SparseFeaturesGiveTheSame) {
+  const GoldenCase golden(GetParam());
+  const GoldenRun run(golden, at::kFloat, true);
+  EXPECT_LE(relative_error(run.logits, golden.tensor("logits", at::kFloat)), 1e-4);
+  expect_gradients(golden, run, "ce", 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, GoldenModels, testing::ValuesIn(test::golden_model_files()),
+                         [](const auto& param) {
+                           std::string name = param.param.stem().string();
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+                           return name;
+                         });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenModels);
+
+TEST(Golden, FolderIsHere) {
+  QW_SKIP_WITHOUT(test::golden_folder() / "models");
+  EXPECT_FALSE(test::golden_model_files().empty());
+}
+
+}  // namespace
+}  // namespace qw

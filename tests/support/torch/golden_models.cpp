@@ -1,0 +1,116 @@
+#include "support/torch/golden_models.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/safetensors.h"
+#include "nn/tensor_file.h"
+#include "support/support.h"
+
+namespace qw::test {
+namespace {
+
+// Which tensors have a row for each edge.
+bool belongs_to_edges(const std::string& name) {
+  return name == "flow" || name.ends_with("/Q") || name.ends_with(".Q");
+}
+
+}  // namespace
+
+GoldenCase::GoldenCase(const std::filesystem::path& path) : name_(path.stem().string()) {
+  const SafetensorsFile file = SafetensorsFile::read(path);
+  metadata_ = file.metadata();
+  for (const StoredTensor& stored : file.tensors()) tensors_[stored.name] = tensor_from(stored);
+  const at::Tensor ends = tensors_.at("edge_index").to(at::kInt).contiguous();
+  const int64_t edges = ends.size(1);
+  EdgeList list;
+  list.num_nodes = tensors_.at("x").size(0);
+  list.heads.assign(ends.data_ptr<int32_t>(), ends.data_ptr<int32_t>() + edges);
+  list.tails.assign(ends.data_ptr<int32_t>() + edges, ends.data_ptr<int32_t>() + 2 * edges);
+  GraphOptions options;
+  options.map_given_edges = true;
+  BuildReport report;
+  graph_ = Graph::build(list, options, &report);
+  at::Tensor given_of_edge = at::empty({edges}, at::kLong);
+  for (int64_t given = 0; given < edges; ++given) given_of_edge[report.edge_of_given[given]] = given;
+  for (auto& [name, value] : tensors_) {
+    if (belongs_to_edges(name)) value = value.index_select(0, given_of_edge);
+  }
+}
+
+ModelOptions GoldenCase::options() const {
+  ModelOptions options;
+  options.hidden = std::stoll(metadata_.at("hidden"));
+  options.heads = std::stoll(metadata_.at("heads"));
+  options.k = std::stoll(metadata_.at("K"));
+  options.alpha = std::stod(metadata_.at("alpha"));
+  return options;
+}
+
+at::Tensor GoldenCase::tensor(const std::string& name, at::ScalarType type) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? at::Tensor() : found->second.to(type);
+}
+
+int64_t GoldenCase::classes() const { return tensors_.at("logits").size(1); }
+
+std::vector<NodeId> GoldenCase::train_nodes() const {
+  const at::Tensor index = tensor("train_index", at::kInt);
+  return {index.data_ptr<int32_t>(), index.data_ptr<int32_t>() + index.size(0)};
+}
+
+Targets GoldenCase::targets() const {
+  const at::Tensor y = tensor("y", at::kInt);
+  Targets targets = class_targets({y.data_ptr<int32_t>(), y.data_ptr<int32_t>() + y.size(0)});
+  targets.width = classes();
+  return targets;
+}
+
+std::string GoldenCase::flow_name() const { return tensors_.contains("param/Q") ? "Q" : "prop1.Q"; }
+
+std::string GoldenCase::predictor_name(const std::string& parameter) const {
+  const std::string own = parameter.substr(std::string("edge_predictor.").size());
+  return flow_name() == "Q" ? own : "prop1." + own;
+}
+
+std::unique_ptr<Model> GoldenCase::make_model(at::ScalarType type) const {
+  const ModelShape shape = model_shape(graph_, tensors_.at("x").size(1), classes());
+  auto model = find_model(this->model()).make(shape, options(), 1, type);
+  const at::NoGradGuard no_gradient;
+  for (const Parameter& parameter : model->parameters().all()) {
+    parameter.value.copy_(tensors_.at("param/" + parameter.name));
+  }
+  return model;
+}
+
+EdgePredictor GoldenCase::make_predictor(ParameterSet& parameters) const {
+  EdgePredictor predictor(parameters, "edge_predictor", classes());
+  const at::NoGradGuard no_gradient;
+  for (const Parameter& parameter : parameters.all()) {
+    parameter.value.copy_(tensors_.at("param/" + predictor_name(parameter.name)));
+  }
+  return predictor;
+}
+
+std::vector<std::filesystem::path> golden_model_files() {
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::path folder = golden_folder() / "models";
+  if (!std::filesystem::exists(folder)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+double relative_error(const at::Tensor& actual, const at::Tensor& expected, double floor) {
+  EXPECT_EQ(actual.sizes(), expected.sizes());
+  if (actual.sizes() != expected.sizes()) return 1.0;
+  if (expected.numel() == 0) return 0.0;
+  const double size = std::max(floor, expected.abs().max().item<double>());
+  const double error = (actual - expected).abs().max().item<double>();
+  return size > 0 ? error / size : error;
+}
+
+}  // namespace qw::test
