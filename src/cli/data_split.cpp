@@ -5,7 +5,6 @@
 #include "cli/command.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "data/formats/csv.h"
 #include "qw/core/error.h"
 #include "qw/graph/split_spec.h"
 

@@ -26,7 +26,10 @@ struct HandedOver {
   const char* name;
   const char* summary;
 };
-constexpr HandedOver kHandedOver[] = {{"bench", "measure a training step"}};
+constexpr HandedOver kHandedOver[] = {{"train", "learn the labels of a graph"},
+                                      {"predict", "the labels that a training predicts, as CSV"},
+                                      {"eval", "how good a training's predictions are"},
+                                      {"bench", "measure a training step"}};
 
 // The command as written: the first argument that is no option, nor the value of --threads.
 std::string command_of(int argc, char** argv) {

@@ -140,4 +140,16 @@ std::string human_bytes(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
+std::string csv_field(std::string_view field) {
+  const bool plain = field.find_first_of(",;\t\"\r\n") == std::string_view::npos &&
+                     (field.empty() || (field.front() != ' ' && field.back() != ' '));
+  if (plain) return std::string(field);
+  std::string result = "\"";
+  for (const char c : field) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + '"';
+}
+
 }  // namespace qw

@@ -30,6 +30,9 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
 // "'gnc' is unknown; did you mean 'gcn'? known: appnp, gcn"; the second part only when something is near.
 std::string unknown_name(std::string_view name, const std::vector<std::string>& candidates);
 
+// A field of a CSV file, quoted if it must be.
+std::string csv_field(std::string_view field);
+
 std::string with_thousands(int64_t count);  // 1234567 -> "1,234,567"
 std::string human_bytes(double bytes);      // 4826570 -> "4.6 MiB"
 

@@ -13,7 +13,7 @@ enum class DivergenceKind { kSoftmax, kLeastSquares, kBernoulli };
 template <class T>
 struct LabelledRows {
   const T* predictions;  // [N, width]
-  const T* shift;        // null or [count, width]
+  const T* shift;        // null or [N, width]
   int64_t width;
   const int32_t* nodes;  // [count]
   int64_t count;

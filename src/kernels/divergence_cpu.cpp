@@ -109,7 +109,7 @@ double block_value(DivergenceKind kind, const LabelledRows<T>& rows, int64_t beg
     T* z = gradient == nullptr ? work.data() : gradient + at;
     std::copy_n(rows.predictions + at, rows.width, z);
     if (rows.shift != nullptr) {
-      for (int64_t c = 0; c < rows.width; ++c) z[c] += rows.shift[row * rows.width + c];
+      for (int64_t c = 0; c < rows.width; ++c) z[c] += rows.shift[at + c];
     }
     sum += row_value(kind, rows, row, z);
     for (int64_t c = 0; c < rows.width; ++c) z[c] *= static_cast<T>(scale);

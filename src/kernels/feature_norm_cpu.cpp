@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kElementsPerBlock = 1 << 13;  // worth a thread
 constexpr int64_t kMostBlocks = 512;
-constexpr int kSumLanes = 8;
 
 struct Blocks {
   int64_t rows;
@@ -147,13 +146,13 @@ QW_INLINE void map_rows(const ColumnMaps<T>& maps, const T* x, const T* gradient
 }
 
 struct TwoSums {
-  double first = 0;
-  double second = 0;
+  double first;
+  double second;
 };
 
-// Adds up the pairs term(0) ... term(size - 1), in an order that the compiler chose once for all rows.
+// Adds up the pairs term(0) ... term(size - 1): in vectors, whose order the compiler chose once for all rows.
 template <class Term>
-QW_INLINE TwoSums lane_sums(int64_t size, const Term& term) {
+QW_INLINE TwoSums sums_of(int64_t size, const Term& term) {
   double first = 0, second = 0;
 #pragma omp simd reduction(+ : first, second)
   for (int64_t c = 0; c < size; ++c) {
@@ -198,10 +197,11 @@ QW_INLINE void layer_rows(const Normed<T>& n, double eps, const T* bias, int64_t
     const T* __restrict x = n.x + row * n.width;
     T* __restrict to = result + row * n.width;
     const double origin = n.width == 0 ? 0.0 : double{x[0]};
-    const TwoSums sums = lane_sums(n.width, WayFrom<T>{x, origin});
+    const TwoSums sums = sums_of(n.width, WayFrom<T>{x, origin});
     const double way = sums.first * share;
     means[row] = origin + way;
-    inverses[row] = 1.0 / std::sqrt(std::max(0.0, sums.second * share - way * way) + eps);
+    const double variance = std::max(sums.second * share - way * way, 0.0);  // in this order NaN stays
+    inverses[row] = 1.0 / std::sqrt(variance + eps);
     const T center = static_cast<T>(means[row]), scale = static_cast<T>(inverses[row]);
     for (int64_t c = 0; c < n.width; ++c) to[c] = (x[c] - center) * scale * weight[c] + shift[c];
   }
@@ -218,7 +218,7 @@ QW_INLINE void layer_backward_rows(const Normed<T>& n, const T* gradient, int64_
     const T* __restrict g = gradient + row * n.width;
     T* __restrict to = x_gradient + row * n.width;
     const double mean = n.mean[row], inverse = n.inverse[row];
-    const TwoSums sums = lane_sums(n.width, Tilt<T>{x, g, weight, mean});
+    const TwoSums sums = sums_of(n.width, Tilt<T>{x, g, weight, mean});
     const T center = static_cast<T>(mean), scale = static_cast<T>(inverse);
     const T constant = static_cast<T>(-inverse * sums.first * share);
     const T of_h = static_cast<T>(-inverse * inverse * sums.second * share);

@@ -10,10 +10,14 @@ namespace qw {
 
 Divergence divergence_for(Task task) {
   switch (task) {
-    case Task::kClassification: return Divergence::kSoftmax;
-    case Task::kMultiLabel: return Divergence::kBernoulli;
-    case Task::kRegression: return Divergence::kLeastSquares;
-    case Task::kNone: break;
+    case Task::kClassification:
+      return Divergence::kSoftmax;
+    case Task::kMultiLabel:
+      return Divergence::kBernoulli;
+    case Task::kRegression:
+      return Divergence::kLeastSquares;
+    case Task::kNone:
+      break;
   }
   fail("the data has no labels to learn from; name them with --target");
 }

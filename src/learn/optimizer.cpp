@@ -1,9 +1,7 @@
 #include "qw/learn/optimizer.h"
 
 #include <ATen/Functions.h>
-#include <fmt/format.h>
 
-#include "qw/core/error.h"
 #include "qw/ops/adam.h"
 
 namespace qw {
@@ -19,15 +17,18 @@ at::Tensor laid_out_like(const at::Tensor& gradient, const at::Tensor& parameter
 
 }  // namespace
 
-Optimizer::Optimizer(const ParameterSet& parameters, const std::map<ParameterRole, Rates>& rates) {
+Optimizer::Optimizer(const std::vector<const ParameterSet*>& sets,
+                     const std::map<ParameterRole, Rates>& rates) {
   for (const auto& [role, role_rates] : rates) {
     Group group{role_rates, {}, {}, {}, {}};
-    for (const Parameter& parameter : parameters.all()) {
-      if (parameter.role != role) continue;
-      group.names.push_back(parameter.name);
-      group.parameters.push_back(parameter.value);
-      group.first_moments.push_back(at::zeros_like(parameter.value.detach()));
-      group.second_moments.push_back(at::zeros_like(parameter.value.detach()));
+    for (const ParameterSet* set : sets) {
+      for (const Parameter& parameter : set->all()) {
+        if (parameter.role != role) continue;
+        group.names.push_back(parameter.name);
+        group.parameters.push_back(parameter.value);
+        group.first_moments.push_back(at::zeros_like(parameter.value.detach()));
+        group.second_moments.push_back(at::zeros_like(parameter.value.detach()));
+      }
     }
     if (!group.names.empty()) groups_.push_back(std::move(group));
   }
@@ -56,17 +57,6 @@ std::vector<Buffer> Optimizer::state() const {
     }
   }
   return state;
-}
-
-void Optimizer::restore(const std::vector<Buffer>& state, int64_t steps) {
-  const std::vector<Buffer> mine = this->state();
-  for (const Buffer& target : mine) {
-    const auto found = std::find_if(state.begin(), state.end(),
-                                    [&](const Buffer& given) { return given.name == target.name; });
-    if (found == state.end()) fail(fmt::format("the checkpoint has no '{}'", target.name));
-    target.value.copy_(found->value);
-  }
-  steps_ = steps;
 }
 
 }  // namespace qw

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -59,8 +60,10 @@ struct GraphTensors::Storage {
   std::optional<Entries> without_loops, with_loops;
   std::map<int, at::Tensor> constant_values;  // by kind of matrix, for the graph's own weights
   std::optional<IncidenceTensors> incidence;
+  std::recursive_mutex building;
 
   const Entries& entries(bool loops) {
+    const std::lock_guard<std::recursive_mutex> lock(building);
     std::optional<Entries>& kept = loops ? with_loops : without_loops;
     if (!kept) {
       const CsrMatrix matrix = loops ? symmetric_normalisation(graph) : adjacency_matrix(graph);
@@ -95,6 +98,7 @@ struct GraphTensors::Storage {
     const Entries& of = entries(kind == kWithLoops);
     const SparsePattern& pattern = kind == kMean ? of.ordered : of.products;
     if (given.defined()) return {pattern, make_values(kind, given)};
+    const std::lock_guard<std::recursive_mutex> lock(building);
     at::Tensor& kept = constant_values[kind];
     if (!kept.defined()) kept = make_values(kind, {});
     return {pattern, kept};
@@ -134,6 +138,7 @@ PropagationMatrix GraphTensors::neighbourhood(const at::Tensor& edge_weights) co
 
 const IncidenceTensors& GraphTensors::incidence() const {
   Storage& storage = *storage_;
+  const std::lock_guard<std::recursive_mutex> lock(storage.building);
   if (!storage.incidence) {
     const Graph& graph = storage.graph;
     const int64_t nodes = graph.num_nodes();

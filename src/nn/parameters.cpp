@@ -63,6 +63,10 @@ int64_t ParameterSet::count() const {
   return count;
 }
 
+void ParameterSet::drop_gradients() {
+  for (Parameter& parameter : parameters_) parameter.value.mutable_grad() = at::Tensor();
+}
+
 at::Tensor ParameterSet::find(std::string_view name) const {
   for (const Parameter& parameter : parameters_) {
     if (parameter.name == name) return parameter.value;

@@ -4,6 +4,7 @@
 
 #include "kernels/activate.h"
 #include "ops/activate_parts.h"
+#include "ops/counted.h"
 
 namespace qw::ops {
 namespace {
@@ -22,6 +23,7 @@ Tensor forward_cpu(const Tensor& x, const Tensor& bias, int64_t activation, doub
   const Tensor rows = x.contiguous();
   const Tensor shift = bias.contiguous();
   Tensor result = at::empty(rows.sizes(), rows.options());
+  count(3 * rows.numel(), rows, shift, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::activate", [&] {
     kernels::activate_cpu(static_cast<kernels::Activate>(activation), dropout_rule(rule),
                           rows.data_ptr<scalar_t>(),
@@ -43,6 +45,7 @@ std::tuple<Tensor, Tensor> backward_cpu(const Tensor& result, const Tensor& grad
   const bool only_adds = rule.only_adds();
   Tensor x_gradient = only_adds ? at::empty({0}, result.options()) : at::empty_like(incoming);
   Tensor bias_gradient = at::empty({bias_needs_gradient ? result.size(1) : 0}, result.options());
+  count(3 * incoming.numel(), incoming, only_adds ? Tensor() : result, x_gradient, bias_gradient);
   if (only_adds && !bias_needs_gradient) return {x_gradient, bias_gradient};
   const Tensor values = result.contiguous();
   AT_DISPATCH_FLOATING_TYPES(result.scalar_type(), "qw::activate_backward", [&] {

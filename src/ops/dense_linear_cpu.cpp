@@ -1,9 +1,12 @@
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <dlfcn.h>
+#include <omp.h>
 #include <torch/library.h>
 
 #include <algorithm>
+#include <functional>
+#include <mutex>
 
 #include "ops/counted.h"
 #include "ops/dense_linear_parts.h"
@@ -19,25 +22,58 @@ constexpr int64_t kColumnsPerBlock = 128;
 constexpr int64_t kRowsPerChunk = 1 << 16;   // whose sum is one product; more rows are added chunk by chunk
 constexpr int64_t kFlopsPerBlock = 1 << 17;  // below it a block is not worth a thread
 
+template <class Function>
+Function loaded(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
 // BLAS with threads of its own splits work by their number, and so does the rounding: it gets one, and blocks
-// of a size that does not depend on the number of threads are ours to share out. OpenBLAS is told so by name;
-// other libraries run on one thread inside a parallel region anyway.
-class OneBlasThread {
+// of a size that does not depend on the number of threads are ours to share out. OpenBLAS has one number for
+// the whole process: the first call in sets it, the last call out restores it. Where OpenBLAS uses OpenMP,
+// that number is also the calling thread's for OpenMP.
+class OneOpenBlasThread {
  public:
-  OneBlasThread() : previous_(get_ == nullptr ? 0 : get_()) {
-    if (previous_ > 1) set_(1);
+  OneOpenBlasThread() {
+    if (get_ == nullptr || set_ == nullptr) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (calls_++ > 0) return;
+    previous_ = get_();
+    set(1);
   }
-  OneBlasThread(const OneBlasThread&) = delete;
-  OneBlasThread& operator=(const OneBlasThread&) = delete;
-  ~OneBlasThread() {
-    if (previous_ > 1) set_(previous_);
+  OneOpenBlasThread(const OneOpenBlasThread&) = delete;
+  OneOpenBlasThread& operator=(const OneOpenBlasThread&) = delete;
+  ~OneOpenBlasThread() {
+    if (get_ == nullptr || set_ == nullptr) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--calls_ == 0) set(previous_);
   }
 
  private:
-  using Get = int (*)();
-  using Set = void (*)(int);
-  inline static const Get get_ = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
-  inline static const Set set_ = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
+  static void set(int count) {
+    const int of_openmp = omp_get_max_threads();
+    set_(count);
+    omp_set_num_threads(of_openmp);
+  }
+
+  inline static const auto get_ = loaded<int (*)()>("openblas_get_num_threads");
+  inline static const auto set_ = loaded<void (*)(int)>("openblas_set_num_threads");
+  inline static std::mutex mutex_;
+  inline static int calls_ = 0;
+  inline static int previous_ = 1;
+};
+
+// MKL has a number for each thread, where 0 stands for that of the process.
+class OneMklThread {
+ public:
+  OneMklThread() : previous_(set_ == nullptr ? 0 : set_(1)) {}
+  OneMklThread(const OneMklThread&) = delete;
+  OneMklThread& operator=(const OneMklThread&) = delete;
+  ~OneMklThread() {
+    if (set_ != nullptr) set_(previous_);
+  }
+
+ private:
+  inline static const auto set_ = loaded<int (*)(int)>("MKL_Set_Num_Threads_Local");
   int previous_;
 };
 
@@ -49,10 +85,12 @@ Tensor block_of(const Tensor& matrix, int64_t dimension, int64_t index, int64_t 
 }
 
 void run_blocks(int64_t blocks, int64_t flops_per_block, const std::function<void(int64_t)>& product) {
-  const OneBlasThread one_thread;
+  const OneOpenBlasThread one_thread_of_openblas;
   const int64_t grain = std::max<int64_t>(1, kFlopsPerBlock / std::max<int64_t>(1, flops_per_block));
   parallel_for(blocks, grain, [&](int64_t begin, int64_t end) {
-    const at::NoGradGuard no_gradient;
+    const OneMklThread one_thread_of_mkl;
+    const at::AutoDispatchBelowADInplaceOrView
+        below_autograd;  // and inference mode, which other threads lack
     for (int64_t block = begin; block < end; ++block) product(block);
   });
 }

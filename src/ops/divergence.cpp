@@ -34,7 +34,7 @@ void check_divergence(int64_t kind, const at::Tensor& predictions, const at::Ten
   check_index(kOp, "nodes", labels.nodes, at::kInt, predictions);
   check_index(kOp, "classes", labels.classes, at::kInt, predictions);
   const int64_t count = labels.nodes.size(0);
-  check_rows("shift", shift, count, predictions);
+  check_rows("shift", shift, predictions.size(0), predictions);
   check_rows("targets", labels.targets, count, predictions);
   const bool by_class = labels.classes.size(0) == count && labels.targets.numel() == 0;
   const bool by_target = labels.classes.size(0) == 0 && labels.targets.numel() != 0;

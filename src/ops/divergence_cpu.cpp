@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/divergence.h"
+#include "ops/counted.h"
 #include "ops/divergence_checks.h"
 
 namespace qw::ops {
@@ -24,6 +25,7 @@ std::tuple<Tensor, Tensor> divergence_cpu(int64_t kind, const Tensor& prediction
   const Tensor labels = targets.contiguous();
   const Tensor weights = class_weights.contiguous();
   Tensor gradient = with_gradient ? at::zeros(rows.sizes(), rows.options()) : at::empty({0}, rows.options());
+  count(8 * nodes.numel() * rows.size(1), rows, shifts, nodes, classes, labels, gradient);
   double value = 0;
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::divergence", [&] {
     const kernels::LabelledRows<scalar_t> labelled{rows.data_ptr<scalar_t>(),

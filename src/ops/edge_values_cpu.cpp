@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/edge_values.h"
+#include "ops/counted.h"
 #include "ops/edge_values_parts.h"
 
 namespace qw::ops {
@@ -12,6 +13,7 @@ at::Tensor edge_values_cpu(const at::Tensor& weights, const at::Tensor& edges, c
   check_edge_values(weights, {edges, entries_of});
   const at::Tensor given = weights.contiguous();
   at::Tensor result = at::empty({edges.size(0)}, given.options());
+  count(0, given, edges, result);
   AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "qw::edge_values", [&] {
     kernels::edge_values_cpu(given.data_ptr<scalar_t>(), edges.data_ptr<int64_t>(), edges.size(0),
                              result.data_ptr<scalar_t>());
@@ -23,6 +25,7 @@ at::Tensor edge_values_backward_cpu(const at::Tensor& gradient, const at::Tensor
   check_edge_values_backward(gradient, entries_of);
   const at::Tensor incoming = gradient.contiguous();
   at::Tensor result = at::empty({entries_of.size(0)}, incoming.options());
+  count(entries_of.size(0), incoming, entries_of, result);
   AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::edge_values_backward", [&] {
     kernels::edge_values_backward_cpu(incoming.data_ptr<scalar_t>(), entries_of.data_ptr<int64_t>(),
                                       entries_of.size(0), result.data_ptr<scalar_t>());

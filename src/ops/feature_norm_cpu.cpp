@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/feature_norm.h"
+#include "ops/counted.h"
 #include "ops/feature_norm_parts.h"
 
 namespace qw::ops {
@@ -28,6 +29,7 @@ std::tuple<Tensor, Tensor> batch_forward_cpu(const Tensor& x, const Tensor& weig
   const Tensor rows = x.contiguous(), scales = weight.contiguous(), shifts = bias.contiguous();
   const int64_t width = rows.size(1);
   Tensor result = at::empty(rows.sizes(), rows.options());
+  count(6 * rows.numel(), rows, rows, result);
   Tensor statistics = at::empty({2, width}, rows.options().dtype(at::kDouble));
   double* mean = statistics.data_ptr<double>();
   if (training) {
@@ -56,6 +58,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward_cpu(const Tensor& x, const Ten
   const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
   const Tensor moments = statistics.contiguous();
   Tensor for_x = at::empty(rows.sizes(), rows.options());
+  count(12 * rows.numel(), rows, rows, for_x, for_x);
   Tensor for_weight = at::empty({rows.size(1)}, rows.options());
   Tensor for_bias = at::empty({rows.size(1)}, rows.options());
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::batch_norm_backward", [&] {
@@ -71,6 +74,7 @@ std::tuple<Tensor, Tensor> layer_forward_cpu(const Tensor& x, const Tensor& weig
   check_layer_norm(x, weight, bias, eps);
   const Tensor rows = x.contiguous(), scales = weight.contiguous(), shifts = bias.contiguous();
   Tensor result = at::empty(rows.sizes(), rows.options());
+  count(6 * rows.numel(), rows, rows, result);
   Tensor statistics = at::empty({2, rows.size(0)}, rows.options().dtype(at::kDouble));
   double* mean = statistics.data_ptr<double>();
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::layer_norm", [&] {
@@ -86,6 +90,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_backward_cpu(const Tensor& x, const Ten
   const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
   const Tensor moments = statistics.contiguous();
   Tensor for_x = at::empty(rows.sizes(), rows.options());
+  count(12 * rows.numel(), rows, rows, for_x, for_x);
   Tensor for_weight = at::empty({rows.size(1)}, rows.options());
   Tensor for_bias = at::empty({rows.size(1)}, rows.options());
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::layer_norm_backward", [&] {

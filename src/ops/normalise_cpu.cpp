@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "kernels/normalise.h"
+#include "ops/counted.h"
 #include "ops/normalise_parts.h"
 
 namespace qw::ops {
@@ -25,6 +26,7 @@ std::tuple<Tensor, Tensor> forward_cpu(const Tensor& offsets, const Tensor& colu
                   "values", values);
   const Tensor given = values.contiguous();
   Tensor result = at::empty({given.size(0)}, given.options());
+  count(3 * given.numel(), offsets, columns, given, result);
   Tensor scales = at::empty({kind == Normalisation::kSoftmax ? 0 : offsets.size(0) - 1}, given.options());
   AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "qw::normalise_forward", [&] {
     const CsrView<scalar_t> matrix = view<scalar_t>(offsets, columns, given);
@@ -51,6 +53,7 @@ Tensor backward_cpu(const Tensor& offsets, const Tensor& columns, const Tensor& 
   const Tensor forward_scales = scales.contiguous();
   const Tensor incoming = gradient.contiguous();
   Tensor result = at::empty({incoming.size(0)}, incoming.options());
+  count(6 * incoming.numel(), offsets, columns, incoming, result);
   AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::normalise_backward", [&] {
     const CsrView<scalar_t> matrix = view<scalar_t>(offsets, columns, forward_result);
     const auto* scale = forward_scales.data_ptr<scalar_t>();

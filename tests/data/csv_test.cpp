@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "core/text.h"
 #include "data/formats/gzip.h"
 #include "data/readers/reader.h"
 #include "qw/data/load.h"

@@ -157,7 +157,7 @@ TEST_P(EveryModel, TrainingStepsHaveTheSameBitsForAnyNumberOfThreads) {
     const auto model = find_model(GetParam())
                            .make(model_shape(data.graph, data.features.columns, data.targets.width), options,
                                  7, at::kFloat);
-    Optimizer optimizer(model->parameters(),
+    Optimizer optimizer({&model->parameters()},
                         {{ParameterRole::kBackbone, {0.01, 5e-4}}, {ParameterRole::kFilter, {0.01, 0.0}}});
     at::Tensor nodes = at::arange(0, 3000, 2, at::kInt);
     at::Tensor classes = at::empty_like(nodes);

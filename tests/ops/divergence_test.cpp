@@ -33,7 +33,7 @@ struct Problem {
   Problem(int64_t rows, int64_t count, int64_t width, Divergence kind) {
     at::manual_seed(rows * 1000 + width);
     predictions = 3 * at::randn({rows, width}, at::kDouble);
-    shift = at::randn({count, width}, at::kDouble);
+    shift = at::randn({rows, width}, at::kDouble);
     labels.nodes = at::randperm(rows, at::TensorOptions(at::kInt)).slice(0, 0, count).contiguous();
     labels.classes = none(at::kInt);
     labels.targets = at::rand({count, width}, at::kDouble);
@@ -65,8 +65,8 @@ struct Problem {
 // With torch's own losses; targets that are NaN count with the weight 0.
 at::Tensor reference(Divergence kind, const Problem& problem, const at::Tensor& predictions) {
   const LabelTensors& labels = problem.labels;
-  at::Tensor z = predictions.index_select(0, labels.nodes);
-  if (problem.shift.numel() != 0) z = z + problem.shift;
+  const at::Tensor shifted = problem.shift.numel() == 0 ? predictions : predictions + problem.shift;
+  const at::Tensor z = shifted.index_select(0, labels.nodes);
   const at::Tensor weights = labels.class_weights.numel() == 0
                                  ? at::ones({predictions.size(1)}, predictions.options())
                                  : labels.class_weights;
@@ -306,10 +306,10 @@ TEST(Divergence, Refusals) {
             "qw::divergence: nodes must be one contiguous row of Int, got Long [3]");
   EXPECT_EQ(softmax_with([](auto& labels) { labels.classes = labels.classes.to(at::kLong); }),
             "qw::divergence: classes must be one contiguous row of Int, got Long [3]");
-  EXPECT_EQ(refused(Divergence::kSoftmax, z, at::ones({4, 2}), by_class),
-            "qw::divergence: shift must be [3, 2] or [0] of Float on cpu, got [4, 2] of Float on cpu");
-  EXPECT_EQ(refused(Divergence::kSoftmax, z, at::ones({3, 2}, at::kDouble), by_class),
-            "qw::divergence: shift must be [3, 2] or [0] of Float on cpu, got [3, 2] of Double on cpu");
+  EXPECT_EQ(refused(Divergence::kSoftmax, z, at::ones({3, 2}), by_class),
+            "qw::divergence: shift must be [4, 2] or [0] of Float on cpu, got [3, 2] of Float on cpu");
+  EXPECT_EQ(refused(Divergence::kSoftmax, z, at::ones({4, 2}, at::kDouble), by_class),
+            "qw::divergence: shift must be [4, 2] or [0] of Float on cpu, got [4, 2] of Double on cpu");
   EXPECT_EQ(softmax_with([](auto& labels) {
               labels.targets = at::ones({3, 1});
             }),

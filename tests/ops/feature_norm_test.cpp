@@ -177,6 +177,56 @@ TEST(LayerNorm, NormalisesWideRows) {
   EXPECT_TRUE(at::allclose(plain.square().mean(1), at::ones({3}, at::kDouble), 0, 1e-5));
 }
 
+TEST(LayerNorm, ARowOfOneNumberBecomesTheBias) {
+  const Norm norm(4, 37, at::kFloat);
+  const at::Tensor x = at::full({4, 37}, 0.1);
+  EXPECT_TRUE(at::equal(layer_norm(x, norm.weight, norm.bias), norm.bias.expand({4, 37})));
+}
+
+// A row alone in its deviations' worst place: all but the first entry are the same.
+TEST(LayerNorm, AnOutlierInFrontCostsNoDigits) {
+  const Norm norm(1, 1000, at::kDouble);
+  const at::Tensor x = at::full({1, 1000}, 1.0 / 3, at::kDouble);
+  x[0][0] = 1e6;
+  EXPECT_TRUE(at::allclose(layer_norm(x, norm.weight, norm.bias),
+                           at::layer_norm(x, {1000}, norm.weight, norm.bias), 1e-10, 1e-10));
+}
+
+TEST(FeatureNorm, WhatIsNotFiniteShows) {
+  for (const double bad : {std::nan(""), HUGE_VAL}) {
+    for (const int64_t column : {0, 2}) {
+      Norm norm(4, 5, at::kFloat);
+      norm.x = norm.x.detach();
+      norm.x[1][column] = bad;
+      EXPECT_TRUE(at::isnan(norm.layer()[1]).all().item<bool>());
+      EXPECT_FALSE(at::isnan(norm.layer()[0]).any().item<bool>());
+      EXPECT_TRUE(at::isnan(norm.batch(true).select(1, column)).all().item<bool>());
+      EXPECT_FALSE(at::isnan(norm.batch(true).select(1, 1)).any().item<bool>());
+    }
+  }
+}
+
+TEST(FeatureNorm, SameBitsWhereverRowsLie) {
+  const Norm norm(50, 19, at::kFloat);
+  const at::Tensor incoming = at::randn({50, 19});
+  const auto found_at = [&](int64_t offset) {
+    Norm moved = norm;
+    moved.x = at::empty({50 * 19 + offset}).slice(0, offset).view({50, 19});
+    moved.x.copy_(norm.x.detach()).requires_grad_();
+    std::vector<at::Tensor> found{
+        moved.layer(), batch_norm(moved.x, norm.weight, norm.bias, at::zeros({19}), at::zeros({19}), true)};
+    for (const at::Tensor& result : {found[0], found[1]}) {
+      for (const at::Tensor& gradient : moved.gradients(result, incoming)) found.push_back(gradient);
+    }
+    return found;
+  };
+  const auto first = found_at(0);
+  for (const int64_t offset : {1, 2, 3, 5}) {
+    const auto now = found_at(offset);
+    for (size_t k = 0; k < now.size(); ++k) EXPECT_TRUE(at::equal(now[k], first[k])) << offset << " " << k;
+  }
+}
+
 TEST(FeatureNorm, NothingIsNormalisedWithoutColumns) {
   const Norm norm(4, 0, at::kFloat);
   EXPECT_EQ(norm.batch(true).sizes(), (std::vector<int64_t>{4, 0}));

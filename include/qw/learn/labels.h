@@ -9,8 +9,8 @@
 
 namespace qw {
 
-// The divergence that a task is trained with: softmax for classes, Bernoulli for 0/1 labels, least squares for
-// values. Throws qw::Error when there is nothing to learn.
+// The divergence that a task is trained with: softmax for classes, Bernoulli for 0/1 labels, least squares
+// for values. Throws qw::Error when there is nothing to learn.
 Divergence divergence_for(Task task);
 
 // The labels of `nodes`, in the type and on the device of `options`.

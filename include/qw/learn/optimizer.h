@@ -13,19 +13,19 @@ struct Rates {
   double weight_decay = 0.0;
 };
 
-// torch.optim.Adam's rule. A parameter without a gradient keeps its value; gradients are dropped after a step.
+// torch.optim.Adam's rule. A parameter without a gradient keeps its value; gradients are dropped after a
+// step.
 class Optimizer {
  public:
   // Roles without an entry are not learned.
-  Optimizer(const ParameterSet& parameters, const std::map<ParameterRole, Rates>& rates);
+  Optimizer(const std::vector<const ParameterSet*>& sets, const std::map<ParameterRole, Rates>& rates);
 
   // One step with the gradients that backward() left in the parameters.
   void step();
   int64_t steps() const { return steps_; }
 
-  // Everything a checkpoint needs beside the parameters: moments by name, and the number of steps.
-  std::vector<Buffer> state() const;
-  void restore(const std::vector<Buffer>& state, int64_t steps);
+  std::vector<Buffer> state() const;  // moments by name: what a checkpoint needs beside the parameters
+  void set_steps(int64_t steps) { steps_ = steps; }
 
  private:
   struct Group {

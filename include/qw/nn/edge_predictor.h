@@ -5,8 +5,8 @@
 
 namespace qw {
 
-// sigmoid(lin2(relu(lin1(flow)))) with one output, for flow [E, C] -> weights [E] in (0, 1); differentiable by
-// the flow and by the four parameters it adds as NAME.lin1.weight, ..., of role kEdgePredictor.
+// sigmoid(lin2(relu(lin1(flow)))) with one output, for flow [E, C] -> weights [E] in (0, 1); differentiable
+// by the flow and by the four parameters it adds as NAME.lin1.weight, ..., of role kEdgePredictor.
 class EdgePredictor {
  public:
   EdgePredictor(ParameterSet& parameters, const std::string& name, int64_t columns, int64_t hidden = 32);

@@ -19,9 +19,9 @@ struct PropagationMatrix {
 
 // The matrices of one graph in one floating-point type, each built when first asked for and kept. Row i
 // gathers from the nodes with an arc into i. All take the weights of the edges, [E] for each edge once,
-// differentiable through the normalisation; an undefined tensor stands for the graph's own weights, or 1 where
-// it has none (the graph's own multiply those that are given). Copies share everything; not for several
-// threads at once.
+// differentiable through the normalisation; an undefined tensor stands for the graph's own weights, or 1
+// where it has none (the graph's own multiply those that are given). Copies share everything, also between
+// threads.
 class GraphTensors {
  public:
   GraphTensors(const Graph& graph, at::TensorOptions options);

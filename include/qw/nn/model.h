@@ -18,7 +18,8 @@
 
 namespace qw {
 
-// Defaults are those of the published experiments. Names, ranges and texts: model_fields() in model_options.h.
+// Defaults are those of the published experiments. Names, ranges and texts: model_fields() in
+// model_options.h.
 struct ModelOptions {
   int64_t hidden = 64;
   int64_t layers = 2;
@@ -58,11 +59,12 @@ class Model {
   // Scores [N, outputs]: logits of classes, or values.
   virtual at::Tensor forward(const ModelInput& input) = 0;
 
-  // The matrix of a model that learns its adjacency (gcn-lpa), for label propagation over it; a matrix with an
-  // undefined pattern otherwise.
+  // The matrix of a model that learns its adjacency (gcn-lpa), for label propagation over it; a matrix with
+  // an undefined pattern otherwise.
   virtual PropagationMatrix learned_adjacency(const ModelInput& input);
 
   const ParameterSet& parameters() const { return parameters_; }
+  ParameterSet& parameters() { return parameters_; }
 
  protected:
   ParameterSet parameters_;

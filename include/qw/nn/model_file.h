@@ -18,8 +18,8 @@ struct ModelConfig {
 
 inline constexpr int kModelSchema = 1;
 
-// Writes `path` (tensors by name: parameters, then buffers) and, first, the same name with the extension .json
-// (schema, model, options, shape, types), each atomically. The same model gives the same bytes.
+// Writes `path` (tensors by name: parameters, then buffers) and, first, the same name with the extension
+// .json (schema, model, options, shape, types), each atomically. The same model gives the same bytes.
 void save_model(const std::filesystem::path& path, const ModelConfig& config, const Model& model);
 
 struct LoadedModel {
@@ -27,8 +27,9 @@ struct LoadedModel {
   std::unique_ptr<Model> model;
 };
 
-// The model of a file that save_model wrote. Throws qw::Error naming the file on anything that does not fit: a
-// schema from the future, an unknown model or option, a tensor missing, left over or of another shape or type.
+// The model of a file that save_model wrote. Throws qw::Error naming the file on anything that does not fit:
+// a schema from the future, an unknown model or option, a tensor missing, left over or of another shape or
+// type.
 LoadedModel load_model(const std::filesystem::path& path, const at::TensorOptions& options);
 
 // Only the tensors, into a model that is there: also those of a file that PyTorch Geometric's models were

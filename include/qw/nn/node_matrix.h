@@ -23,7 +23,7 @@ class NodeMatrix {
   int64_t columns() const;
   bool is_sparse() const { return sparse_ != nullptr; }
   const at::Tensor& dense() const;  // of a dense matrix only
-  int64_t stored() const;  // numbers kept: all of a dense matrix, the non-zeros of a sparse one
+  int64_t stored() const;           // numbers kept: all of a dense matrix, the non-zeros of a sparse one
 
   // Dropout on what is stored: zeros need none.
   NodeMatrix dropped(double p, const DropoutKey& key) const;

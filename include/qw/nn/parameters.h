@@ -25,8 +25,8 @@ struct Buffer {
   at::Tensor value;
 };
 
-// Owns the parameters in the order in which they were added. Initial values are random numbers keyed by (seed,
-// position in this order): the same on every platform, whatever the number of threads.
+// Owns the parameters in the order in which they were added. Initial values are random numbers keyed by
+// (seed, position in this order): the same on every platform, whatever the number of threads.
 class ParameterSet {
  public:
   explicit ParameterSet(uint64_t seed, at::TensorOptions options) : seed_(seed), options_(options) {}
@@ -45,6 +45,8 @@ class ParameterSet {
   const std::vector<Buffer>& buffers() const { return buffers_; }
   int64_t count() const;  // numbers in all parameters together
   const at::TensorOptions& options() const { return options_; }
+
+  void drop_gradients();  // as if backward() had not been called
 
   // Parameters and buffers by name; undefined when there is none.
   at::Tensor find(std::string_view name) const;

@@ -10,8 +10,8 @@ namespace qw {
 enum class Activation : int64_t { kNone, kRelu, kElu };
 
 // dropout(activation(x + bias), p, key) for x [N, C] and bias [C], or [0] for none; float32 or float64 of one
-// type. The mask is that of qw::dropout: element i in row-major order. elu has alpha = 1; relu has the
-// derivative 0 at 0.
+// type. The mask is that of qw::dropout: element i in row-major order. elu has alpha = 1 and is exact to a
+// few ulp of 1; relu has the derivative 0 at 0. NaN stays NaN unless dropped.
 //
 // Gradients for x and bias, from the result alone: nothing else is kept for the backward pass. The bias's is
 // a sum over rows in blocks whose size depends on C only, added in order: the same bits for any number of

@@ -14,7 +14,7 @@ namespace qw {
 enum class Divergence : int64_t { kSoftmax, kLeastSquares, kBernoulli };
 
 // The nodes whose labels are compared, and these labels: `classes` or `targets`, the other [0]. All on one
-// device, contiguous.
+// device; nodes and classes contiguous.
 struct LabelTensors {
   at::Tensor nodes;          // [n] int32, no node twice
   at::Tensor classes;        // [n] int32 in [0, C): kSoftmax only
@@ -24,8 +24,8 @@ struct LabelTensors {
 
 // predictions [N, C], float32 or float64 -> the value, a number [] in float64, and the gradient [N, C] of the
 // predictions, zero but at `nodes` ([0] unless `with_gradient`). Both are multiplied by `scale`: 1 for the
-// sum over nodes, 1 / n for the mean. `shift` [n, C], or [0] for none, is added to the predictions of the
-// nodes before anything else; its gradient is the same rows. The weight of a class multiplies its terms; with
+// sum over nodes, 1 / n for the mean. `shift` [N, C], or [0] for none, is added to the predictions
+// before anything else; its gradient is the same. The weight of a class multiplies its terms; with
 // `classes`, the whole row of a node of that class.
 //
 // Not an autograd operator: give the gradient to backward(). Sums are taken in float64 over blocks of rows of

@@ -6,6 +6,14 @@
 namespace qw::cli {
 
 void add_bench_command(CLI::App& app, const GlobalOptions& global);
+void add_train_command(CLI::App& app, const GlobalOptions& global);
+void add_predict_command(CLI::App& app, const GlobalOptions& global);
+void add_eval_command(CLI::App& app, const GlobalOptions& global);
+
+// The data of a training, from its config.json.
+DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file);
+
+double peak_rss_mb();
 
 // Tells LibTorch how many threads to use: called by every command before its first tensor.
 void use_threads_in_libtorch();

@@ -26,6 +26,11 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   return qw::cli::run_program(
       argc, argv,
-      [](CLI::App& app, const qw::cli::GlobalOptions& global) { qw::cli::add_bench_command(app, global); },
+      [](CLI::App& app, const qw::cli::GlobalOptions& global) {
+        qw::cli::add_train_command(app, global);
+        qw::cli::add_predict_command(app, global);
+        qw::cli::add_eval_command(app, global);
+        qw::cli::add_bench_command(app, global);
+      },
       without_backtrace);
 }

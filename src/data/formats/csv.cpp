@@ -123,16 +123,4 @@ size_t CsvHeader::column(std::string_view name, std::string_view option) const {
   return static_cast<size_t>(found - names.begin());
 }
 
-std::string csv_field(std::string_view field) {
-  const bool plain = field.find_first_of(",;\t\"\r\n") == std::string_view::npos &&
-                     (field.empty() || (field.front() != ' ' && field.back() != ' '));
-  if (plain) return std::string(field);
-  std::string result = "\"";
-  for (const char c : field) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + '"';
-}
-
 }  // namespace qw

@@ -57,7 +57,4 @@ struct CsvHeader {
 // Throws on two columns of the same name and on a file without a header.
 CsvHeader read_header(CsvScanner& scanner);
 
-// `field` quoted if it must be, for writing.
-std::string csv_field(std::string_view field);
-
 }  // namespace qw

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/file.h"
-#include "data/formats/csv.h"
+#include "core/text.h"
 #include "data/writers/writers.h"
 #include "qw/core/error.h"
 

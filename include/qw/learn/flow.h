@@ -1,0 +1,71 @@
+// The flow F of the QW loss: what it costs, what it brings to the nodes, and how it takes a step.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "qw/graph/graph.h"
+#include "qw/nn/parameters.h"
+#include "qw/ops/flow_step.h"
+#include "qw/ops/incidence.h"
+
+namespace qw {
+
+struct FlowOptions {
+  FlowStepOptions step;  // its rule, rates and direction; the count is the flow's own
+  bool kaiming = false;  // start from noise as published, uniform in +-sqrt(6 / C); else from zero
+  bool all_edges =
+      true;  // else only edges that touch a labelled node: equivalent at the optimum, and smaller
+  uint64_t seed = 0;
+};
+
+// Distribution of |F| over the edges of the graph and the columns.
+struct FlowSummary {
+  double l1 = 0;                  // sum of cost * |F|
+  int64_t nonzeros = 0;           // of entries
+  int64_t entries = 0;            // edges that may carry flow, times columns
+  double violation = 0;           // of optimality, at the last step
+  std::vector<double> quantiles;  // of |F| at 0, 1/4, 1/2, 3/4, 0.9, 0.99, 1
+};
+
+class Flow {
+ public:
+  Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,
+       const at::TensorOptions& tensors);
+
+  const at::Tensor& values() const { return values_; }  // [carriers, C]
+  const std::vector<EdgeId>& carriers() const { return carriers_; }
+  int64_t num_edges() const { return num_edges_; }
+
+  // S F [N, C]; computed once after every change.
+  const at::Tensor& brought();
+  double cost();  // the sum of cost * |F| now
+
+  // One step with residual [N, C] and, when the flow is also read by the edge predictor, the gradient that
+  // backward() left in values(), which is then dropped.
+  void step(const at::Tensor& residual);
+  void require_gradient() { values_.requires_grad_(); }
+  void drop_gradient() { values_.mutable_grad() = at::Tensor(); }
+
+  FlowSummary summary();
+
+  std::vector<Buffer> state() const;  // values and moments
+  int64_t steps() const { return options_.step.step; }
+  void changed(int64_t steps);  // after its state was overwritten by that of so many steps
+
+ private:
+  void measure();
+
+  FlowOptions options_;
+  int64_t num_edges_;
+  std::vector<EdgeId> carriers_;  // ascending
+  FlowEdges edges_;
+  IncidenceTensors incidence_;
+  at::Tensor values_, first_moment_, second_moment_;
+  at::Tensor brought_;  // undefined after a change
+  bool measured_ = false;
+  double cost_ = 0;
+  double violation_ = 0;
+};
+
+}  // namespace qw

@@ -1,0 +1,111 @@
+// One training: a network, its optimiser and, for the QW loss, a flow; and solvers, the ways to take a step.
+//
+// A solver is one file in src/learn/solvers: a class with step() and its registration.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qw/graph/graph.h"
+#include "qw/graph/split.h"
+#include "qw/graph/targets.h"
+#include "qw/learn/flow.h"
+#include "qw/learn/labels.h"
+#include "qw/learn/optimizer.h"
+#include "qw/learn/options.h"
+#include "qw/nn/edge_predictor.h"
+#include "qw/nn/model_file.h"
+
+namespace qw {
+
+// What is learned from. Must outlive the learner.
+struct LearnInput {
+  const Graph& topology;
+  const Targets& targets;
+  const Split& split;
+  const GraphTensors& graph;
+  const NodeMatrix& features;
+  std::string model;
+  ModelOptions model_options;
+  LearnOptions options;
+  uint64_t seed = 0;
+};
+
+struct StepReport {
+  double loss = 0;        // what was minimised: flow cost + lambda * divergence, or the divergence alone
+  double divergence = 0;  // mean (or sum) over the training nodes, before the step
+};
+
+// What is predicted: their sum.
+struct Scores {
+  at::Tensor network;    // [N, C]
+  at::Tensor transport;  // [N, C], or [0] without a flow
+};
+
+class Learner {
+ public:
+  explicit Learner(const LearnInput& input);
+  Learner(const Learner&) = delete;
+  Learner& operator=(const Learner&) = delete;
+  virtual ~Learner() = default;
+
+  virtual StepReport step(int64_t epoch) = 0;
+
+  Scores predict();  // without dropout, and without a gradient
+  // The divergence of the scores on labelled nodes, always their mean, as the loss weighs it: lambda times it
+  // plus the flow's cost, or it alone.
+  double validation_loss(const Scores& scores, const LabelTensors& labels);
+
+  Model& model() { return *model_; }
+  const ModelConfig& model_config() const { return config_; }
+  Flow* flow() { return flow_ ? &*flow_ : nullptr; }
+  Divergence kind() const { return kind_; }
+
+  // Everything that changes: what a checkpoint saves, tensors by name and counts by name.
+  virtual std::vector<Buffer> state() const;
+  std::vector<int64_t> counts() const;
+  void restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts);
+  // The part of it that predicts: parameters, buffers, the flow's values.
+  std::vector<Buffer> predicting_state() const;
+
+ protected:
+  void use_flow(FlowRule rule);  // called by the constructors of solvers that have one
+  // Scores of the network; `draw` names the random numbers of the dropouts.
+  at::Tensor forward(bool training, int64_t draw);
+  // lambda * divergence of scores + S F and its gradient [N, C]; `weight` replaces lambda.
+  std::tuple<double, at::Tensor> weighed(const at::Tensor& scores, double weight);
+
+  const LearnInput input_;
+  Divergence kind_;
+  LabelTensors labels_;
+  double scale_ = 1;  // what makes the sum of divergences what `reduction` asks for
+  ModelConfig config_;
+  std::unique_ptr<Model> model_;
+  ParameterSet predictor_parameters_;
+  std::optional<EdgePredictor> predictor_;
+  std::optional<Optimizer> optimizer_;
+  std::optional<Flow> flow_;
+  at::Tensor none_;
+};
+
+struct SolverInfo {
+  std::string name;
+  std::string summary;
+  std::unique_ptr<Learner> (*make)(const LearnInput&);
+};
+const std::vector<SolverInfo>& solvers();
+// The learner of options.solver; throws qw::UsageError that lists the known ones.
+std::unique_ptr<Learner> make_learner(const LearnInput& input);
+
+struct SolverRegistration {
+  explicit SolverRegistration(SolverInfo info);
+};
+template <class Concrete>
+std::unique_ptr<Learner> make_solver(const LearnInput& input) {
+  return std::make_unique<Concrete>(input);
+}
+
+}  // namespace qw

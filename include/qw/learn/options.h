@@ -1,0 +1,33 @@
+// How to learn: the loss, the solver and their numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace qw {
+
+// Defaults are those of the published protocol. Ranges and texts: learn_fields() in
+// src/learn/learn_options.h.
+struct LearnOptions {
+  std::string solver = "bregman";
+  double lambda = 1.0;
+  std::string reduction = "mean";
+  double lr = 0.01;
+  double weight_decay = 0.0005;
+  double filter_lr = 0.01;
+  double filter_weight_decay = 0.0;
+  double flow_lr = 0.01;
+  double flow_weight_decay = 0.0;
+  bool edge_weights = false;
+  std::string flow_start = "auto";
+  bool full_flow = false;
+  std::string dual = "probability";
+  int64_t inner_steps = 5;
+  double lpa_weight = 1.0;
+  int64_t lpa_steps = 5;
+  bool balanced = false;
+  int64_t epochs = 1000;
+  int64_t patience = 200;
+};
+
+}  // namespace qw

@@ -1,0 +1,96 @@
+// Trainings as a person asks for them: several runs over several splits, in a folder that survives anything.
+//
+//   DIR/config.json        what was asked for, with the schema's version
+//   DIR/summary.json       the result, once all runs are done
+//   DIR/run-0/ ...         one per run:
+//     checkpoint.safetensors  everything, every few epochs; gone when the run is done
+//     metrics.jsonl           one line per epoch
+//     model.safetensors, model.json, flow.safetensors
+//     predictions.csv         the user's node ids, prediction, probabilities, the network's part, the
+//     transport's summary.json            the result of this run; its presence says that the run is done
+//
+// Every file is written atomically.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qw/learn/scaling.h"
+#include "qw/learn/trainer.h"
+
+namespace qw {
+
+struct TrainRequest {
+  nlohmann::ordered_json data;  // how to load the data again: kept in config.json, not read
+  std::string model = "gcn";
+  ModelOptions model_options;
+  LearnOptions learn;
+  std::string split = "published";
+  int64_t runs = 1;
+  int64_t seed = 0;  // 0: the ten published seeds, one per run; else seed, seed + 1, ...
+  std::string device = "cpu";
+  std::string scale_features = "auto";  // see FeatureScaling
+  int64_t checkpoint_every = 50;        // epochs
+};
+
+nlohmann::ordered_json to_json(const TrainRequest& request);
+TrainRequest request_from_json(const nlohmann::ordered_json& document, const std::string& file);
+
+// The seed of a run, for its split, its initial values and its dropouts.
+uint64_t seed_of_run(const TrainRequest& request, int64_t run);
+
+// The split of a run: what request.split says, where "auto" is the split column of a person's own CSV, else
+// the published one when all nodes have a class, else 60 % of the labelled nodes for training and 20 % for
+// validation at random.
+Split split_of(const TrainRequest& request, const Dataset& dataset, int64_t run);
+
+struct RunResult {
+  int64_t run = 0;
+  uint64_t seed = 0;
+  int64_t epochs = 0;
+  int64_t best_epoch = 0;
+  Metrics train, val, test;
+  std::vector<ClassRow> classes;  // of the test nodes
+  double step_ms = 0;             // median; 0 when the run was done by an earlier process
+  std::optional<FlowSummary> flow;
+  TargetScaling scaling;  // in which the model learned
+};
+
+struct TrainProgress {
+  int64_t run = 0;
+  int64_t runs = 1;
+  EpochRecord record;
+  int64_t epochs = 0;  // at most
+};
+
+// Does all runs that are not done yet, in parallel when the graph is small, and gives all results in order;
+// the same bits whatever was done before, for any number of threads. An empty folder keeps nothing on disk.
+// `progress` is called by one thread at a time.
+std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request,
+                             const std::filesystem::path& folder,
+                             const std::function<void(const TrainProgress&)>& progress = {});
+
+// {"train": {"accuracy": {"mean", "std", "ci95", "runs"}}, ...} and what else a summary says.
+nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& dataset,
+                                    const std::vector<RunResult>& results);
+
+// The model and the flow of a finished run, on the data it was trained on (then `dataset` must be that very
+// object, and scores have the bits of the training's end) or on other data: nodes are matched by their ids,
+// edges by their ends; nodes that are new get what the network says, and nothing by transport.
+struct Reloaded {
+  std::unique_ptr<Model> model;
+  Scores scores;             // in the units of the targets
+  std::vector<char> is_new;  // [N]: node was not there in training; empty when it is the same data
+};
+Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& request,
+                const Dataset& trained_on, const Dataset& dataset);
+
+// The contents of predictions.csv, of scores in the units of the targets.
+std::string predictions_csv(const Dataset& dataset, const Scores& scores,
+                            const std::vector<char>& is_new = {});
+
+}  // namespace qw

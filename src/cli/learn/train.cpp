@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+
+#include "cli/learn/commands.h"
+#include "cli/table.h"
+#include "core/file.h"
+#include "core/progress.h"
+#include "core/text.h"
+#include "data/load_fields.h"
+#include "learn/learn_options.h"
+#include "nn/model_options.h"
+#include "qw/core/error.h"
+#include "qw/core/parallel.h"
+#include "qw/learn/run.h"
+
+namespace qw::cli {
+namespace {
+
+struct TrainArguments {
+  DataArguments data;
+  TrainRequest request;
+  std::string out;
+  std::string resume;
+};
+
+constexpr int64_t kLineEvery = 100;  // epochs, where there is no terminal
+
+// On a terminal one line that changes; else a line now and then.
+class TrainingReport {
+ public:
+  TrainingReport(std::string metric, bool on) : metric_(std::move(metric)), on_(on && !quiet()) {}
+  ~TrainingReport() { wipe(); }
+  TrainingReport(const TrainingReport&) = delete;
+  TrainingReport& operator=(const TrainingReport&) = delete;
+
+  void show(const TrainProgress& progress) {
+    ++epochs_;
+    if (!on_) return;
+    const std::string line =
+        fmt::format("run {} of {}, epoch {}: loss {:.4f}, validation {:.4f}, {} {:.4f}", progress.run + 1,
+                    progress.runs, progress.record.epoch + 1, progress.record.loss, progress.record.val_loss,
+                    metric_, progress.record.val_metric);
+    if (!terminal_) {
+      if ((progress.record.epoch + 1) % kLineEvery == 0) fmt::print(stderr, "{}\n", line);
+      return;
+    }
+    const auto now = Clock::now();
+    if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    drawn_ = true;
+    fmt::print(stderr, "\r\x1b[2K{}{}", line, time_left(progress));
+    std::fflush(stderr);
+  }
+
+  void wipe() {
+    if (drawn_) fmt::print(stderr, "\r\x1b[2K");
+    drawn_ = false;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // At most: runs often stop early.
+  std::string time_left(const TrainProgress& progress) const {
+    const double spent = std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto all = static_cast<double>(progress.runs * progress.epochs);
+    const double left = spent / static_cast<double>(epochs_) * (all - static_cast<double>(epochs_));
+    return left < 1 ? "" : fmt::format(", at most {:.0f} s left", left);
+  }
+
+  std::string metric_;
+  bool on_;
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  bool drawn_ = false;
+  int64_t epochs_ = 0;
+  Clock::time_point start_ = Clock::now(), last_;
+};
+
+nlohmann::ordered_json data_json(const DataArguments& data) {
+  LoadOptions load = data.load;
+  std::string what = data.what;
+  if (std::filesystem::exists(what)) what = std::filesystem::absolute(what).string();
+  for (std::string* file : {&load.edges, &load.nodes}) {
+    if (!file->empty()) *file = std::filesystem::absolute(*file).string();
+  }
+  return {{"what", what}, {"load", load_fields(load, "qw").to_json()}};
+}
+
+std::string as_text(const Dataset& dataset, const TrainRequest& request,
+                    const std::vector<RunResult>& results, const std::string& out) {
+  TextTable table({"", "train", "val", "test"});
+  for (size_t m = 0; m < results.front().test.size(); ++m) {
+    std::vector<std::string> row{results.front().test[m].first};
+    for (const auto part : {&RunResult::train, &RunResult::val, &RunResult::test}) {
+      std::vector<double> values;
+      for (const RunResult& result : results) values.push_back((result.*part)[m].second);
+      const Summary summary = summarise(values);
+      row.push_back(results.size() == 1 ? fmt::format("{:.4f}", summary.mean)
+                                        : fmt::format("{:.4f} +- {:.4f} (std {:.4f})", summary.mean,
+                                                      summary.ci95, summary.std));
+    }
+    table.add(row);
+  }
+  std::string text =
+      fmt::format("{}, {}, {}: {} run{}\n{}", dataset.name, request.model, request.learn.solver,
+                  results.size(), results.size() == 1 ? "" : "s", table.text());
+  if (results.size() == 1 && !results.front().classes.empty()) {
+    TextTable classes({"class", "test nodes", "precision", "recall", "F1"});
+    for (const ClassRow& row : results.front().classes) {
+      classes.add({row.name, fmt::format("{}", row.nodes), fmt::format("{:.3f}", row.precision),
+                   fmt::format("{:.3f}", row.recall), fmt::format("{:.3f}", row.f1)});
+    }
+    text += "\n" + classes.text();
+  }
+  if (results.size() > 1) text += "+- is the half width of a 95 % bootstrap interval of the mean\n";
+  if (!out.empty()) text += fmt::format("predictions: {}/run-0/predictions.csv\n", out);
+  return text;
+}
+
+void run_training(TrainArguments& arguments, const GlobalOptions& global) {
+  use_threads_in_libtorch();
+  if (!arguments.resume.empty()) {
+    const std::string config = arguments.resume + "/config.json";
+    const auto document = nlohmann::ordered_json::parse(read_file(config), nullptr, false);
+    if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config));
+    arguments.request = request_from_json(document, config);
+    arguments.out = arguments.resume;
+    arguments.data = data_from_json(arguments.request.data, config);
+  } else {
+    arguments.request.data = data_json(arguments.data);
+  }
+  const Dataset dataset = load(arguments.data);
+  std::vector<RunResult> results;
+  {
+    TrainingReport report(primary_metric_name(dataset.targets.task), true);
+    results = train(dataset, arguments.request, arguments.out,
+                    [&](const TrainProgress& progress) { report.show(progress); });
+  }
+  if (!global.json) {
+    print_text(as_text(dataset, arguments.request, results, arguments.out));
+    return;
+  }
+  nlohmann::ordered_json document = summary_json(arguments.request, dataset, results);
+  document["peak_rss_mb"] = peak_rss_mb();
+  print_json(document);
+}
+
+}  // namespace
+
+double peak_rss_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file) {
+  DataArguments data;
+  try {
+    data.what = json.at("what").get<std::string>();
+    load_fields(data.load, "qw").from_json(json.at("load"));
+  } catch (const std::exception& error) {
+    fail(fmt::format("{}: \"data\" does not say what to load: {}", file, error.what()));
+  }
+  return data;
+}
+
+void add_train_command(CLI::App& app, const GlobalOptions& global) {
+  auto arguments = std::make_shared<TrainArguments>();
+  arguments->request.split = "auto";
+  CLI::App* command = app.add_subcommand("train", "learn the labels of a graph");
+  add_data_options(*command, arguments->data);
+  std::vector<std::string> names;
+  std::string footer = "Models:";
+  for (const ModelInfo& info : models()) {
+    names.push_back(info.name);
+    footer += fmt::format("\n  {:<12}{}{}", info.name, info.summary,
+                          info.options.empty() ? "" : "; heeds --" + join(info.options, ", --"));
+  }
+  footer += "\nSolvers:";
+  for (const SolverInfo& info : solvers()) footer += fmt::format("\n  {:<12}{}", info.name, info.summary);
+  command->footer(footer);
+  TrainRequest& request = arguments->request;
+  FieldTable table("qw train");
+  table.add_choice("model", request.model, names, "the network (listed below)");
+  table.add("split", request.split, "SPEC",
+            "who trains (see qw data split); auto: published when all nodes have a class, else 60/20/20");
+  table.add("runs", request.runs, {1, 1e6}, "independent runs, each with a split and a seed of its own");
+  table.add("seed", request.seed, {0, 9e18},
+            "seed of the first run, the next has one more; 0: the ten published seeds");
+  table.add("device", request.device, "DEVICE", "cpu");
+  table.add_choice(
+      "scale_features", request.scale_features, {"auto", "rows", "columns", "none"},
+      "divide rows by their sum, bring columns to mean 0 and deviation 1, or neither; auto: rows "
+      "for the known graphs, columns for your own tables");
+  table.add("checkpoint_every", request.checkpoint_every, {0, 1e9},
+            "epochs between checkpoints in --out; 0: none");
+  table.add("out", arguments->out, "DIR", "keep model, flow, predictions and metrics here");
+  table.add("resume", arguments->resume, "DIR", "go on with a training that was interrupted");
+  add_options(*command, table);
+  add_options(*command, model_fields(request.model_options));
+  add_options(*command, learn_fields(request.learn));
+  command->callback([arguments, &global] { run_training(*arguments, global); });
+}
+
+}  // namespace qw::cli

@@ -1,0 +1,45 @@
+// The step of the flow on raw pointers.
+//
+// Floor for each edge and column: flow and two moments read and written (24 bytes in float), two rows of the
+// residual gathered (from cache: it has one per node), about 15 flops and a square root.
+#pragma once
+
+#include <cstdint>
+
+namespace qw::kernels {
+
+struct FlowStepRule {
+  bool proximal;
+  bool directed;
+  double lr;
+  double beta1;
+  double beta2;
+  double eps;
+  double weight_decay;
+  int64_t step;
+};
+
+template <class T>
+struct FlowView {
+  T* flow;            // [edges, width]
+  T* first_moment;    // [edges, width]
+  T* second_moment;   // [edges, width]
+  const T* residual;  // [nodes, width]
+  const T* extra;     // null or [edges, width]
+  const int32_t* heads;
+  const int32_t* tails;
+  const T* costs;  // null or [edges]
+  int64_t edges;
+  int64_t width;
+};
+
+struct FlowStatistics {
+  double cost = 0;       // sum of cost * |flow| after the step
+  double nonzeros = 0;   // after the step
+  double violation = 0;  // of optimality, before the step
+};
+
+template <class T>
+FlowStatistics flow_step_cpu(const FlowStepRule& rule, const FlowView<T>& view);
+
+}  // namespace qw::kernels

@@ -1,0 +1,151 @@
+#include "qw/learn/flow.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/tensors.h"
+#include "qw/core/random.h"
+
+namespace qw {
+namespace {
+
+constexpr uint64_t kFlowStream = 0x666c6f77;  // random numbers apart from those of the network's parameters
+
+std::vector<EdgeId> carrying_edges(const Graph& graph, std::span<const NodeId> labelled, bool all) {
+  std::vector<char> has_label(graph.num_nodes(), all ? 1 : 0);
+  for (const NodeId node : labelled) has_label[node] = 1;
+  std::vector<EdgeId> carriers;
+  for (EdgeId e = 0; e < graph.num_edges(); ++e) {
+    if (has_label[graph.heads()[e]] || has_label[graph.tails()[e]]) carriers.push_back(e);
+  }
+  return carriers;
+}
+
+template <class Range>
+auto picked(const Range& values, const std::vector<EdgeId>& carriers) {
+  std::vector<std::remove_cvref_t<decltype(values[0])>> result;
+  result.reserve(values.empty() ? 0 : carriers.size());
+  if (!values.empty()) {
+    for (const EdgeId e : carriers) result.push_back(values[e]);
+  }
+  return result;
+}
+
+IncidenceTensors incidence_of(const std::vector<NodeId>& heads, const std::vector<NodeId>& tails,
+                              int64_t nodes, const FlowEdges& edges, at::Device device) {
+  std::vector<int64_t> offsets(nodes + 1, 0);
+  for (const NodeId head : heads) ++offsets[head + 1];
+  for (const NodeId tail : tails) ++offsets[tail + 1];
+  for (int64_t node = 0; node < nodes; ++node) offsets[node + 1] += offsets[node];
+  std::vector<int64_t> next(offsets.begin(), offsets.end() - 1);
+  std::vector<int64_t> arcs(2 * heads.size());
+  for (size_t e = 0; e < heads.size(); ++e) {
+    arcs[next[heads[e]]++] = static_cast<int64_t>(e);
+    arcs[next[tails[e]]++] = -1 - static_cast<int64_t>(e);
+  }
+  return {edges.heads, edges.tails, tensor_of(offsets, device), tensor_of(arcs, device)};
+}
+
+// Keyed by the edge of the graph, so that a flow on fewer edges starts from the same numbers there.
+at::Tensor noise(const std::vector<EdgeId>& carriers, int64_t columns, uint64_t seed) {
+  const RandomStream stream(seed, kFlowStream);
+  const double bound = std::sqrt(6.0 / static_cast<double>(std::max<int64_t>(1, columns)));
+  at::Tensor values = at::empty({static_cast<int64_t>(carriers.size()), columns}, at::kDouble);
+  auto* out = values.data_ptr<double>();
+  for (const EdgeId e : carriers) {
+    for (int64_t c = 0; c < columns; ++c) {
+      *out++ = bound * (2.0 * stream.uniform(static_cast<uint64_t>(e * columns + c)) - 1.0);
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+Flow::Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,
+           const at::TensorOptions& tensors)
+    : options_(options),
+      num_edges_(graph.num_edges()),
+      carriers_(carrying_edges(graph, labelled, options.all_edges)) {
+  const std::vector<NodeId> heads = picked(graph.heads(), carriers_),
+                            tails = picked(graph.tails(), carriers_);
+  const at::Device device = tensors.device();
+  edges_ = {tensor_of(heads, device), tensor_of(tails, device),
+            tensor_of(picked(graph.costs(), carriers_)).to(tensors)};
+  incidence_ = incidence_of(heads, tails, graph.num_nodes(), edges_, device);
+  const auto count = static_cast<int64_t>(carriers_.size());
+  values_ = options.kaiming ? noise(carriers_, columns, options.seed).to(tensors)
+                            : at::zeros({count, columns}, tensors);
+  if (graph.directed()) values_.clamp_(0.0);
+  first_moment_ = at::zeros({count, columns}, tensors);
+  second_moment_ = at::zeros({count, columns}, tensors);
+  options_.step.directed = graph.directed();
+  options_.step.step = 0;
+}
+
+const at::Tensor& Flow::brought() {
+  if (!brought_.defined()) brought_ = incidence(values_.detach(), incidence_);
+  return brought_;
+}
+
+void Flow::measure() {
+  if (measured_) return;
+  const at::Tensor sizes = values_.detach().to(at::kDouble).abs().sum(1).cpu();
+  const at::Tensor costs = edges_.costs.to(at::kDouble).cpu();
+  const auto* size = sizes.data_ptr<double>();
+  cost_ = 0;
+  for (int64_t e = 0; e < sizes.size(0); ++e) {
+    cost_ += size[e] * (costs.numel() == 0 ? 1.0 : costs.data_ptr<double>()[e]);
+  }
+  measured_ = true;
+}
+
+double Flow::cost() {
+  measure();
+  return cost_;
+}
+
+void Flow::step(const at::Tensor& residual) {
+  const at::Tensor extra = values_.grad().defined() ? values_.grad().contiguous()
+                                                    : at::empty({0}, values_.options().requires_grad(false));
+  ++options_.step.step;
+  const at::Tensor statistics =
+      flow_step_(values_.detach(), first_moment_, second_moment_, residual, extra, edges_, options_.step);
+  const auto* numbers = statistics.data_ptr<double>();
+  cost_ = numbers[0];
+  violation_ = numbers[2];
+  measured_ = true;
+  brought_ = at::Tensor();
+  drop_gradient();
+}
+
+FlowSummary Flow::summary() {
+  FlowSummary summary;
+  summary.l1 = cost();
+  summary.violation = violation_;
+  summary.entries = values_.numel();
+  const at::Tensor sizes = values_.detach().abs().to(at::kDouble).cpu().flatten();
+  std::vector<double> sorted(sizes.data_ptr<double>(), sizes.data_ptr<double>() + sizes.numel());
+  std::sort(sorted.begin(), sorted.end());
+  summary.nonzeros = sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), 0.0);
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0}) {
+    const double place = share * static_cast<double>(sorted.size() - 1);
+    summary.quantiles.push_back(sorted.empty() ? 0.0 : sorted[static_cast<size_t>(std::floor(place))]);
+  }
+  return summary;
+}
+
+std::vector<Buffer> Flow::state() const {
+  return {{"flow", values_.detach()}, {"flow.first", first_moment_}, {"flow.second", second_moment_}};
+}
+
+void Flow::changed(int64_t steps) {
+  options_.step.step = steps;
+  brought_ = at::Tensor();
+  measured_ = false;
+}
+
+}  // namespace qw

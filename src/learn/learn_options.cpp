@@ -1,0 +1,44 @@
+#include "learn/learn_options.h"
+
+#include "qw/learn/learner.h"
+
+namespace qw {
+
+FieldTable learn_fields(LearnOptions& options) {
+  constexpr double kLarge = 1e12;
+  std::vector<std::string> solver_names;
+  for (const SolverInfo& info : solvers()) solver_names.push_back(info.name);
+  FieldTable table("qw train");
+  table.add_choice("solver", options.solver, solver_names, "how the loss is minimised (listed below)");
+  table.add("lambda", options.lambda, {0, kLarge}, "weight of the prediction term of the QW loss");
+  table.add_choice("reduction", options.reduction, {"mean", "sum"},
+                   "mean or sum of the prediction term over the labelled nodes");
+  table.add("lr", options.lr, {0, kLarge}, "learning rate of the network");
+  table.add("weight_decay", options.weight_decay, {0, kLarge}, "weight decay of the network");
+  table.add("filter_lr", options.filter_lr, {0, kLarge}, "learning rate of filter coefficients");
+  table.add("filter_weight_decay", options.filter_weight_decay, {0, kLarge},
+            "weight decay of filter coefficients");
+  table.add("flow_lr", options.flow_lr, {0, kLarge}, "learning rate of the flow on the edges");
+  table.add("flow_weight_decay", options.flow_weight_decay, {0, kLarge}, "weight decay of the flow");
+  table.add("edge_weights", options.edge_weights,
+            "predict the weights of the edges from the flow, for the network to use");
+  table.add_choice("flow_start", options.flow_start, {"auto", "zero", "kaiming"},
+                   "first value of the flow; auto: zero for proximal, kaiming for the others");
+  table.add("full_flow", options.full_flow,
+            "flow on all edges, not only on those that touch a labelled node");
+  table.add_choice(
+      "dual", options.dual, {"carried", "reset", "probability"},
+      "what badmm does with its dual: carried as in the paper, reset as in the released code, or "
+      "carried with the residual in probabilities");
+  table.add("inner_steps", options.inner_steps, {1, 1000}, "steps for the network and for the flow in badmm");
+  table.add("lpa_weight", options.lpa_weight, {0, kLarge}, "weight of label propagation in gcn-lpa");
+  table.add("lpa_steps", options.lpa_steps, {1, 1000}, "steps of label propagation in gcn-lpa");
+  table.add("balanced", options.balanced,
+            "weigh classes by the inverse of their share of the training nodes");
+  table.add("epochs", options.epochs, {1, 1e9}, "at most this many epochs");
+  table.add("patience", options.patience, {0, 1e9},
+            "stop when the validation loss exceeds the mean of this many before it; 0: never");
+  return table;
+}
+
+}  // namespace qw

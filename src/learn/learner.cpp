@@ -1,0 +1,150 @@
+#include "qw/learn/learner.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text.h"
+#include "nn/tensor_file.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+std::vector<SolverInfo>& registry() {
+  static std::vector<SolverInfo> solvers;
+  return solvers;
+}
+
+// Inverse shares, so that every class weighs the same in the mean.
+at::Tensor balancing_weights(const Targets& targets, const std::vector<NodeId>& nodes,
+                             const at::TensorOptions& options) {
+  std::vector<double> counts(targets.width, 0.0);
+  for (const NodeId node : nodes) counts[targets.classes[node]] += 1.0;
+  at::Tensor weights = at::ones({targets.width}, at::kDouble);
+  for (int64_t c = 0; c < targets.width; ++c) {
+    if (counts[c] > 0) {
+      weights[c] = static_cast<double>(nodes.size()) / (static_cast<double>(targets.width) * counts[c]);
+    }
+  }
+  return weights.to(options);
+}
+
+}  // namespace
+
+const std::vector<SolverInfo>& solvers() { return registry(); }
+
+SolverRegistration::SolverRegistration(SolverInfo info) {
+  auto& solvers = registry();
+  const auto place = std::find_if(solvers.begin(), solvers.end(),
+                                  [&](const SolverInfo& other) { return other.name > info.name; });
+  solvers.insert(place, info);
+}
+
+std::unique_ptr<Learner> make_learner(const LearnInput& input) {
+  std::vector<std::string> known;
+  for (const SolverInfo& info : registry()) {
+    if (info.name == input.options.solver) return info.make(input);
+    known.push_back(info.name);
+  }
+  fail_usage(fmt::format("solver {}", unknown_name(input.options.solver, known)));
+}
+
+Learner::Learner(const LearnInput& input)
+    : input_(input),
+      kind_(divergence_for(input.targets.task)),
+      labels_(label_tensors(input.targets, input.split.train, input.graph.options())),
+      predictor_parameters_(input.seed ^ 0x70726564u, input.graph.options()),
+      none_(at::empty({0}, input.graph.options())) {
+  const Targets& targets = input.targets;
+  if (input.split.train.empty()) fail("the split has no training nodes");
+  if (input.options.balanced) {
+    if (targets.task != Task::kClassification) fail_usage("--balanced needs classes");
+    labels_.class_weights = balancing_weights(targets, input.split.train, input.graph.options());
+  }
+  scale_ = input.options.reduction == "mean" ? mean_scale(kind_, labels_, targets.width) : 1.0;
+  config_ = {input.model, input.model_options,
+             model_shape(input.topology, input.features.columns(), targets.width)};
+  model_ = find_model(input.model).make(config_.shape, config_.options, input.seed, input.graph.options());
+  if (input.options.edge_weights) {
+    predictor_.emplace(predictor_parameters_, "edge_predictor", targets.width);
+  }
+  const Rates backbone{input.options.lr, input.options.weight_decay};
+  const Rates filter{input.options.filter_lr, input.options.filter_weight_decay};
+  optimizer_.emplace(std::vector<const ParameterSet*>{&model_->parameters(), &predictor_parameters_},
+                     std::map<ParameterRole, Rates>{{ParameterRole::kBackbone, backbone},
+                                                    {ParameterRole::kFilter, filter},
+                                                    {ParameterRole::kEdgePredictor, backbone}});
+}
+
+void Learner::use_flow(FlowRule rule) {
+  FlowOptions options;
+  options.step.rule = rule;
+  options.step.lr = input_.options.flow_lr;
+  options.step.weight_decay = input_.options.flow_weight_decay;
+  options.kaiming = input_.options.flow_start == "kaiming" ||
+                    (input_.options.flow_start == "auto" && rule == FlowRule::kSubgradient);
+  options.all_edges = input_.options.full_flow || input_.options.edge_weights;
+  options.seed = input_.seed;
+  flow_.emplace(input_.topology, input_.split.train, input_.targets.width, options, input_.graph.options());
+  if (predictor_) flow_->require_gradient();
+}
+
+at::Tensor Learner::forward(bool training, int64_t draw) {
+  at::Tensor edge_weights;
+  if (predictor_) edge_weights = predictor_->forward(flow_->values());
+  return model_->forward(
+      {input_.graph, input_.features, edge_weights, training, static_cast<int64_t>(input_.seed), draw});
+}
+
+std::tuple<double, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
+  const auto [value, gradient] =
+      divergence(kind_, scores.detach(), flow_ ? flow_->brought() : none_, labels_, weight * scale_);
+  return {value.item<double>(), gradient};
+}
+
+Scores Learner::predict() {
+  const at::NoGradGuard no_gradient;
+  return {forward(false, 0), flow_ ? flow_->brought() : none_};
+}
+
+double Learner::validation_loss(const Scores& scores, const LabelTensors& labels) {
+  const double scale = mean_scale(kind_, labels, scores.network.size(1));
+  const auto [value, gradient] = divergence(kind_, scores.network, scores.transport, labels, scale, false);
+  const double mean = value.item<double>();
+  return flow_ ? flow_->cost() + input_.options.lambda * mean : mean;
+}
+
+std::vector<Buffer> Learner::predicting_state() const {
+  std::vector<Buffer> state;
+  for (const ParameterSet* set : {&std::as_const(*model_).parameters(), &predictor_parameters_}) {
+    for (const Parameter& parameter : set->all()) state.push_back({parameter.name, parameter.value.detach()});
+    for (const Buffer& buffer : set->buffers()) state.push_back(buffer);
+  }
+  if (flow_) state.push_back({"flow", flow_->values().detach()});
+  return state;
+}
+
+std::vector<Buffer> Learner::state() const {
+  std::vector<Buffer> state = predicting_state();
+  for (const Buffer& moment : optimizer_->state()) state.push_back(moment);
+  if (flow_) {
+    const std::vector<Buffer> of_flow = flow_->state();
+    state.insert(state.end(), of_flow.begin() + 1, of_flow.end());  // its values stand there already
+  }
+  return state;
+}
+
+std::vector<int64_t> Learner::counts() const { return {optimizer_->steps(), flow_ ? flow_->steps() : 0}; }
+
+void Learner::restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts) {
+  if (counts.size() != 2) fail("the checkpoint does not count its steps");
+  copy_by_name(tensors, state(), "checkpoint");
+  optimizer_->set_steps(counts[0]);
+  if (flow_) flow_->changed(counts[1]);
+}
+
+}  // namespace qw

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "learn/learn_options.h"
+#include "nn/model_options.h"
+#include "qw/core/error.h"
+#include "qw/learn/run.h"
+
+namespace qw {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kRunSchema = 1;
+
+FieldTable request_fields(TrainRequest& request) {
+  FieldTable table("qw train");
+  table.add("model", request.model, "NAME", "");
+  table.add("split", request.split, "SPEC", "");
+  table.add("runs", request.runs, {1, 1e6}, "");
+  table.add("seed", request.seed, {0, 9e18}, "");
+  table.add("device", request.device, "NAME", "");
+  table.add_choice("scale_features", request.scale_features, {"auto", "rows", "columns", "none"}, "");
+  table.add("checkpoint_every", request.checkpoint_every, {0, 1e9}, "");
+  return table;
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const TrainRequest& given) {
+  TrainRequest request = given;
+  Json document{{"schema", kRunSchema}, {"data", request.data}};
+  document["request"] = request_fields(request).to_json();
+  document["model_options"] = model_fields(request.model_options).to_json();
+  document["learn"] = learn_fields(request.learn).to_json();
+  return document;
+}
+
+TrainRequest request_from_json(const nlohmann::ordered_json& document, const std::string& file) {
+  const auto member = [&](const char* name) -> const Json& {
+    if (!document.is_object() || !document.contains(name)) fail(fmt::format("{}: has no \"{}\"", file, name));
+    return document.at(name);
+  };
+  if (member("schema") != kRunSchema) {
+    fail(fmt::format("{}: schema {} is not the {} that this qw reads", file, member("schema").dump(),
+                     kRunSchema));
+  }
+  TrainRequest request;
+  request.data = member("data");
+  try {
+    request_fields(request).from_json(member("request"));
+    model_fields(request.model_options).from_json(member("model_options"));
+    learn_fields(request.learn).from_json(member("learn"));
+  } catch (const UsageError& error) {
+    fail(fmt::format("{}: {}", file, error.what()));
+  }
+  return request;
+}
+
+uint64_t seed_of_run(const TrainRequest& request, int64_t run) {
+  constexpr auto kCount = static_cast<int64_t>(kPublishedSeeds.size());
+  if (request.seed != 0) return static_cast<uint64_t>(request.seed + run);
+  return kPublishedSeeds[run % kCount] + static_cast<uint64_t>(run / kCount);
+}
+
+}  // namespace qw

@@ -1,0 +1,210 @@
+#include "learn/run_files.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "core/text.h"
+#include "nn/tensor_file.h"
+#include "nn/tensors.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = number(value);
+  return json;
+}
+
+Metrics metrics_from(const Json& json) {
+  Metrics metrics;
+  for (const auto& [name, value] : json.items()) {
+    metrics.emplace_back(name, value.is_number() ? value.get<double>() : std::nan(""));
+  }
+  return metrics;
+}
+
+Json result_json(const RunResult& result) {
+  Json json{{"run", result.run},
+            {"seed", result.seed},
+            {"epochs", result.epochs},
+            {"best_epoch", result.best_epoch},
+            {"train", metrics_json(result.train)},
+            {"val", metrics_json(result.val)},
+            {"test", metrics_json(result.test)}};
+  Json& classes = json["classes"] = Json::array();
+  for (const ClassRow& row : result.classes) {
+    classes.push_back({{"name", row.name},
+                       {"nodes", row.nodes},
+                       {"precision", row.precision},
+                       {"recall", row.recall},
+                       {"f1", row.f1}});
+  }
+  if (result.flow) json["flow"] = flow_json(*result.flow);
+  if (!result.scaling.mean().empty()) {
+    json["target_mean"] = result.scaling.mean();
+    json["target_deviation"] = result.scaling.deviation();
+  }
+  return json;
+}
+
+RunResult result_from(const Json& json) {
+  RunResult result;
+  result.run = json.at("run").get<int64_t>();
+  result.seed = json.at("seed").get<uint64_t>();
+  result.epochs = json.at("epochs").get<int64_t>();
+  result.best_epoch = json.at("best_epoch").get<int64_t>();
+  result.train = metrics_from(json.at("train"));
+  result.val = metrics_from(json.at("val"));
+  result.test = metrics_from(json.at("test"));
+  for (const Json& row : json.at("classes")) {
+    result.classes.push_back({row.at("name").get<std::string>(), row.at("nodes").get<int64_t>(),
+                              row.at("precision").get<double>(), row.at("recall").get<double>(),
+                              row.at("f1").get<double>()});
+  }
+  if (json.contains("flow")) {
+    const Json& flow = json.at("flow");
+    result.flow = FlowSummary{flow.at("l1").get<double>(), flow.at("nonzeros").get<int64_t>(),
+                              flow.at("entries").get<int64_t>(), flow.at("violation").get<double>(),
+                              flow.at("quantiles").get<std::vector<double>>()};
+  }
+  if (json.contains("target_mean")) {
+    result.scaling = TargetScaling(json.at("target_mean").get<std::vector<double>>(),
+                                   json.at("target_deviation").get<std::vector<double>>());
+  }
+  return result;
+}
+
+void write_flow(const std::filesystem::path& path, const Dataset& dataset, Learner& learner) {
+  const Flow& flow = *learner.flow();
+  std::vector<NodeId> heads, tails;
+  for (const EdgeId edge : flow.carriers()) {
+    heads.push_back(dataset.graph.heads()[edge]);
+    tails.push_back(dataset.graph.tails()[edge]);
+  }
+  std::vector<Buffer> tensors{
+      {"flow", flow.values().detach()}, {"heads", tensor_of(heads)}, {"tails", tensor_of(tails)}};
+  for (const Buffer& each : learner.predicting_state()) {
+    if (each.name.starts_with("edge_predictor.")) tensors.push_back(each);
+  }
+  write_tensors(path, tensors);
+}
+
+std::string class_name(const Targets& targets, int64_t c) {
+  return targets.names.empty() ? fmt::format("{}", c) : targets.names[c];
+}
+
+void add_numbers(std::string& line, const at::Tensor& row) {
+  const auto* numbers = row.data_ptr<float>();
+  for (int64_t c = 0; c < row.size(0); ++c) line += fmt::format(",{:.9g}", numbers[c]);
+}
+
+at::Tensor as_float_rows(const at::Tensor& matrix) { return matrix.to(at::kFloat).cpu().contiguous(); }
+
+}  // namespace
+
+nlohmann::ordered_json flow_json(const FlowSummary& flow) {
+  return {{"l1", flow.l1},
+          {"nonzeros", flow.nonzeros},
+          {"entries", flow.entries},
+          {"violation", flow.violation},
+          {"quantiles", flow.quantiles}};
+}
+
+std::filesystem::path run_folder(const std::filesystem::path& folder, int64_t run) {
+  return folder / fmt::format("run-{}", run);
+}
+
+std::filesystem::path checkpoint_path(const std::filesystem::path& run_folder) {
+  return run_folder / "checkpoint.safetensors";
+}
+
+void write_metrics(const std::filesystem::path& run_folder, const std::vector<EpochRecord>& history) {
+  std::string lines;
+  for (const EpochRecord& r : history) {
+    const Json line{{"epoch", r.epoch},
+                    {"loss", number(r.loss)},
+                    {"val_loss", number(r.val_loss)},
+                    {"train", number(r.train_metric)},
+                    {"val", number(r.val_metric)},
+                    {"test", number(r.test_metric)}};
+    lines += line.dump() + "\n";
+  }
+  write_file_atomically(run_folder / "metrics.jsonl", lines);
+}
+
+std::string predictions_csv(const Dataset& dataset, const Scores& scores, const std::vector<char>& is_new) {
+  const Targets& targets = dataset.targets;
+  const bool regression = targets.task == Task::kRegression;
+  const at::Tensor sum = scores.transport.numel() == 0 ? scores.network : scores.network + scores.transport;
+  const at::Tensor total = as_float_rows(sum), network = as_float_rows(scores.network);
+  const at::Tensor transport = as_float_rows(sum - scores.network);
+  const at::Tensor probabilities =
+      as_float_rows(targets.task == Task::kMultiLabel ? at::sigmoid(sum) : at::softmax(sum, 1));
+  std::string text = "id,prediction";
+  const auto add_header = [&](const char* what) {
+    for (int64_t c = 0; c < targets.width; ++c)
+      text += "," + csv_field(fmt::format("{} {}", what, class_name(targets, c)));
+  };
+  if (!regression) add_header("probability");
+  add_header("network");
+  add_header("transport");
+  if (!is_new.empty()) text += ",new";
+  text += "\n";
+  for (NodeId node = 0; node < dataset.graph.num_nodes(); ++node) {
+    text += csv_field(dataset.node_id(node));
+    if (targets.task == Task::kClassification) {
+      text += "," + csv_field(class_name(targets, at::argmax(total[node]).item<int64_t>()));
+    } else if (regression) {
+      std::string numbers;
+      add_numbers(numbers, total[node]);
+      text += targets.width == 1 ? numbers : "," + csv_field(numbers.substr(1));
+    } else {
+      std::vector<std::string> names;
+      for (int64_t c = 0; c < targets.width; ++c) {
+        if (total[node][c].item<float>() > 0) names.push_back(class_name(targets, c));
+      }
+      text += "," + csv_field(join(names, " "));
+    }
+    if (!regression) add_numbers(text, probabilities[node]);
+    add_numbers(text, network[node]);
+    add_numbers(text, transport[node]);
+    if (!is_new.empty()) text += is_new[node] ? ",yes" : ",no";
+    text += "\n";
+  }
+  return text;
+}
+
+void write_run(const std::filesystem::path& run_folder, const Dataset& dataset, Trainer& trainer,
+               const RunResult& result) {
+  Learner& learner = trainer.best();
+  save_model(run_folder / "model.safetensors", learner.model_config(), learner.model());
+  if (learner.flow() != nullptr) write_flow(run_folder / "flow.safetensors", dataset, learner);
+  write_file_atomically(run_folder / "predictions.csv",
+                        predictions_csv(dataset, result.scaling.undo(learner.predict())));
+  write_metrics(run_folder, trainer.history());
+  write_file_atomically(run_folder / "summary.json", result_json(result).dump(2) + "\n");
+  std::error_code ignored;
+  std::filesystem::remove(checkpoint_path(run_folder), ignored);
+}
+
+std::optional<RunResult> read_result(const std::filesystem::path& run_folder) {
+  const std::filesystem::path path = run_folder / "summary.json";
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  try {
+    return result_from(Json::parse(read_file(path)));
+  } catch (const nlohmann::json::exception& error) {
+    fail(fmt::format("{}: is no summary of a run; remove it to do the run again", path.string()));
+  }
+}
+
+}  // namespace qw

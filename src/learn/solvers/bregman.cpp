@@ -1,0 +1,39 @@
+// Algorithm 1 of the paper: minimise
+//   sum_e w_e |F_e| + lambda B(g + S F, Y)
+// over the flow F and the network's parameters together, by Adam. `proximal` is ours: the same problem, but
+// the L1 term enters by its proximal map, so that F has exact zeros.
+#include "qw/learn/learner.h"
+
+namespace qw {
+namespace {
+
+class Bregman : public Learner {
+ public:
+  Bregman(const LearnInput& input, FlowRule rule) : Learner(input) { use_flow(rule); }
+
+  StepReport step(int64_t epoch) override {
+    const double lambda = input_.options.lambda;
+    const double cost = flow_->cost();
+    const at::Tensor scores = forward(true, epoch);
+    const auto [weighed_divergence, gradient] = weighed(scores, lambda);
+    scores.backward(gradient);
+    optimizer_->step();
+    flow_->step(gradient);
+    return {cost + weighed_divergence, lambda > 0 ? weighed_divergence / lambda : 0.0};
+  }
+};
+
+std::unique_ptr<Learner> make_bregman(const LearnInput& input) {
+  return std::make_unique<Bregman>(input, FlowRule::kSubgradient);
+}
+std::unique_ptr<Learner> make_proximal(const LearnInput& input) {
+  return std::make_unique<Bregman>(input, FlowRule::kProximal);
+}
+
+const SolverRegistration bregman({"bregman", "QW loss, Adam on flow and network (Algorithm 1)",
+                                  make_bregman});
+const SolverRegistration proximal({"proximal", "QW loss, proximal steps on the flow: exact zeros",
+                                   make_proximal});
+
+}  // namespace
+}  // namespace qw

@@ -1,0 +1,169 @@
+#include "qw/learn/trainer.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/safetensors.h"
+#include "nn/tensor_file.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+constexpr int kCheckpointSchema = 1;
+constexpr const char* kBestPrefix = "best/";
+constexpr const char* kHistory = "history";
+constexpr int64_t kHistoryColumns = 5;
+
+at::Tensor history_tensor(const std::vector<EpochRecord>& history) {
+  at::Tensor rows = at::empty({static_cast<int64_t>(history.size()), kHistoryColumns}, at::kDouble);
+  auto* out = rows.data_ptr<double>();
+  for (const EpochRecord& r : history) {
+    for (const double value : {r.loss, r.val_loss, r.train_metric, r.val_metric, r.test_metric})
+      *out++ = value;
+  }
+  return rows;
+}
+
+std::vector<EpochRecord> history_from(const at::Tensor& rows) {
+  std::vector<EpochRecord> history;
+  const at::Tensor numbers = rows.contiguous();
+  const auto* row = numbers.data_ptr<double>();
+  for (int64_t epoch = 0; epoch < rows.size(0); ++epoch, row += kHistoryColumns) {
+    history.push_back({epoch, row[0], row[1], row[2], row[3], row[4]});
+  }
+  return history;
+}
+
+bool all_finite(const at::Tensor& tensor) {
+  return !at::isFloatingType(tensor.scalar_type()) || at::isfinite(tensor).all().item<bool>();
+}
+
+}  // namespace
+
+Trainer::Trainer(const LearnInput& input)
+    : input_(input),
+      learner_(make_learner(input)),
+      val_labels_(label_tensors(input.targets, input.split.val, input.graph.options())) {}
+
+EpochRecord Trainer::run_epoch() {
+  EpochRecord record;
+  record.epoch = static_cast<int64_t>(history_.size());
+  const auto begin = std::chrono::steady_clock::now();
+  record.loss = learner_->step(record.epoch).loss;
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+  step_milliseconds_.push_back(taken.count());
+  const Scores scores = learner_->predict();
+  const Targets& targets = input_.targets;
+  record.val_loss = learner_->validation_loss(scores, val_labels_);
+  record.train_metric = primary_metric(targets, input_.split.train, scores);
+  record.val_metric = primary_metric(targets, input_.split.val, scores);
+  record.test_metric = primary_metric(targets, input_.split.test, scores);
+  check_finite(record);
+  return record;
+}
+
+void Trainer::check_finite(const EpochRecord& record) const {
+  if (std::isfinite(record.loss) && std::isfinite(record.val_loss)) return;
+  for (const Buffer& each : learner_->state()) {
+    if (all_finite(each.value)) continue;
+    fail(fmt::format("epoch {}: '{}' is not finite any more; a smaller learning rate may help", record.epoch,
+                     each.name));
+  }
+  fail(fmt::format("epoch {}: the {} is not finite; a smaller learning rate may help", record.epoch,
+                   std::isfinite(record.loss) ? "validation loss" : "loss"));
+}
+
+void Trainer::keep_if_best(const EpochRecord& record) {
+  const bool better =
+      best_epoch_ < 0 || input_.split.val.empty() || record.val_loss < history_[best_epoch_].val_loss;
+  if (!better) return;
+  best_epoch_ = record.epoch;
+  const std::vector<Buffer> now = learner_->predicting_state();
+  if (best_state_.empty()) {
+    for (const Buffer& each : now) best_state_.push_back({each.name, each.value.clone()});
+    return;
+  }
+  for (size_t i = 0; i < now.size(); ++i) best_state_[i].value.copy_(now[i].value);
+}
+
+bool Trainer::should_stop(const EpochRecord& record) const {
+  const int64_t patience = input_.options.patience;
+  if (record.epoch + 1 >= input_.options.epochs) return true;
+  if (patience == 0 || record.epoch <= patience || input_.split.val.empty()) return false;
+  double sum = 0;
+  for (int64_t epoch = record.epoch - patience; epoch < record.epoch; ++epoch)
+    sum += history_[epoch].val_loss;
+  return record.val_loss > sum / static_cast<double>(patience);
+}
+
+void Trainer::run(const std::function<bool(const EpochRecord&)>& go_on) {
+  while (!finished_) {
+    history_.push_back(run_epoch());
+    const EpochRecord& record = history_.back();
+    keep_if_best(record);
+    finished_ = should_stop(record);
+    if (go_on && !go_on(record)) return;
+  }
+}
+
+Learner& Trainer::best() {
+  QW_ASSERT(best_epoch_ >= 0);
+  copy_by_name(best_state_, learner_->predicting_state(), "best epoch");
+  if (Flow* flow = learner_->flow()) flow->changed(flow->steps());
+  finished_ = true;
+  return *learner_;
+}
+
+void Trainer::save_checkpoint(const std::filesystem::path& path) const {
+  std::vector<Buffer> tensors = learner_->state();
+  for (const Buffer& each : best_state_) tensors.push_back({kBestPrefix + each.name, each.value});
+  tensors.push_back({kHistory, history_tensor(history_)});
+  const nlohmann::json counts = learner_->counts();
+  write_tensors(path, tensors,
+                {{"schema", std::to_string(kCheckpointSchema)},
+                 {"counts", counts.dump()},
+                 {"best_epoch", std::to_string(best_epoch_)},
+                 {"finished", finished_ ? "true" : "false"}});
+}
+
+void Trainer::load_checkpoint(const std::filesystem::path& path) {
+  const SafetensorsFile file = SafetensorsFile::read(path);
+  const auto field = [&](const std::string& name) {
+    const auto found = file.metadata().find(name);
+    if (found == file.metadata().end())
+      fail(fmt::format("{}: is no checkpoint: has no {}", path.string(), name));
+    return found->second;
+  };
+  if (field("schema") != std::to_string(kCheckpointSchema)) {
+    fail(fmt::format("{}: schema {} is not the {} that this qw reads", path.string(), field("schema"),
+                     kCheckpointSchema));
+  }
+  const nlohmann::json counts = nlohmann::json::parse(field("counts"), nullptr, false);
+  if (!counts.is_array()) fail(fmt::format("{}: counts are no list", path.string()));
+  std::vector<Buffer> tensors, best;
+  for (const StoredTensor& stored : file.tensors()) {
+    if (stored.name == kHistory) {
+      history_ = history_from(tensor_from(stored));
+    } else if (stored.name.starts_with(kBestPrefix)) {
+      best.push_back({stored.name.substr(std::string(kBestPrefix).size()), tensor_from(stored)});
+    } else {
+      tensors.push_back({stored.name, tensor_from(stored)});
+    }
+  }
+  learner_->restore(tensors, counts.get<std::vector<int64_t>>());
+  best_state_.clear();
+  for (const Buffer& each : learner_->predicting_state()) {
+    best_state_.push_back({each.name, each.value.clone()});
+  }
+  copy_by_name(best, best_state_, path.string());
+  best_epoch_ = std::stoll(field("best_epoch"));
+  finished_ = field("finished") == "true";
+}
+
+}  // namespace qw
