@@ -72,6 +72,7 @@ class Comparison:
 
     def run_qw(self, data: str, model: str) -> dict:
         command = [self.options.qw, "bench", "step", "--data", data, "--model", model]
+        command += ["--solver", "bregman" if self.options.loss != "ce" else "gcn-lpa" if model == "gcn-lpa" else "ce"]
         try:
             return run_json([*command, "--threads", str(self.options.threads), "--json"], self.environment)
         except Failure as failure:
@@ -83,7 +84,8 @@ class Comparison:
         options = self.options
         command = ["/usr/bin/python3", str(HERE / "torch_gnn.py"), "--model", model, "--threads", str(options.threads)]
         command += ["--data", f"{self.stem(data)}.npz", "--split", f"{self.stem(data)}.json"]
-        command += ["--seconds", str(options.seconds), "--style", options.style, "--json"]
+        command += ["--seconds", str(options.seconds), "--style", options.style]
+        command += ["--loss", options.loss, "--json"]
         (result,) = run_json(command, self.environment)
         return result
 
@@ -117,11 +119,18 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=5, help="for the peer, each round")
-    parser.add_argument("--style", choices=["usual", "tuned"], default="tuned", help="of the peer, see README.md")
+    parser.add_argument("--style", choices=["usual", "tuned"], default="usual", help="of the peer, see README.md")
+    parser.add_argument("--loss", choices=["ce", "qw", "qw-dense"], default="ce",
+                        help="cross-entropy, or the QW loss against a sparse or a dense incidence matrix")
     parser.add_argument("--json", action="store_true", help="one document instead of the table")
     parser.add_argument("--require-mean", type=float, default=0, metavar="RATIO", help="exit 1 below this mean")
     parser.add_argument("--require-min", type=float, default=0, metavar="RATIO", help="exit 1 below this ratio")
     return parser.parse_args(arguments)
+
+
+def models_for(loss: str) -> list[str]:
+    """GCN-LPA has a loss of its own."""
+    return [model for model in MODELS if loss == "ce" or model != "gcn-lpa"]
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -131,7 +140,7 @@ def compare(options: argparse.Namespace) -> int:
     results = []
     for data in options.data or DATA:
         comparison.prepare(data)
-        for model in options.model or MODELS:
+        for model in options.model or models_for(options.loss):
             result = comparison.measure(data, model)
             results.append(result)
             times = f"{median(result['qw']):10.2f}{median(result['torch']):12.2f}{result['ratio']:9.2f}"

@@ -21,7 +21,7 @@ class Settings:
     dropout: float = 0.5
     lpa_iterations: int = 5
     lpa_weight: float = 1.0
-    style: str = "tuned"
+    style: str = "usual"
 
 
 class Graph:

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Times one training step (forward, loss, backward, Adam) of graph neural networks in plain PyTorch.
 
+The loss is cross-entropy, or the Quasi-Wasserstein loss with the incidence matrix sparse (--loss qw) or dense as released
+(--loss qw-dense).
+
     torch_gnn.py --data FILE.npz --split SPLIT.json --model all --json
 
 FILE.npz and SPLIT.json are what `qw data convert --to csr-npz` and `qw data split` write.
@@ -34,7 +37,36 @@ class Task:
     steps: int = 0
     warmup: int = 3
     seconds: float = 5
-    style: str = "tuned"
+    style: str = "usual"
+    loss: str = "ce"
+
+
+LOSSES = ("ce", "qw", "qw-dense")
+
+
+class Transport(torch.nn.Module):
+    """The flow F on the edges (each once, u < v), and S F: +F at u, -F at v."""
+
+    def __init__(self, graph: Graph, classes: int, dense: bool) -> None:
+        super().__init__()
+        pattern = graph.plain
+        once = pattern.rows < pattern.columns
+        self.heads, self.tails = pattern.rows[once], pattern.columns[once]
+        edges = self.heads.numel()
+        self.flow = torch.nn.Parameter(torch.empty(edges, classes))
+        torch.nn.init.kaiming_uniform_(self.flow)
+        self.nodes = graph.degrees.numel()
+        self.incidence = None
+        if dense:
+            self.incidence = torch.zeros(self.nodes, edges)
+            self.incidence[self.heads, torch.arange(edges)] = 1
+            self.incidence[self.tails, torch.arange(edges)] = -1
+
+    def forward(self) -> Tensor:
+        if self.incidence is not None:
+            return self.incidence @ self.flow
+        brought = self.flow.new_zeros(self.nodes, self.flow.size(1))
+        return brought.index_add(0, self.heads, self.flow).index_add(0, self.tails, self.flow, alpha=-1)
 
 
 def load_features(file) -> Tensor:
@@ -64,12 +96,21 @@ def measure(task: Task, name: str) -> dict:
     train = torch.tensor(json.loads(pathlib.Path(task.split).read_text())["train"])
     train_labels = labels[train]
     model = MODELS[name](features.size(1), int(labels.max()) + 1, graph, Settings(style=task.style))
+    groups = [{"params": list(model.parameters()), "weight_decay": 5e-4}]
+    transport = None
+    if task.loss != "ce":
+        transport = Transport(graph, int(labels.max()) + 1, task.loss == "qw-dense")
+        groups.append({"params": [transport.flow]})
     # Not foreach: with these few tensors it is no faster in torch 1.13.
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
+    optimizer = torch.optim.Adam(groups, lr=0.01)
+
+    def qw_loss() -> Tensor:
+        scores = model(features) + transport()
+        return transport.flow.abs().sum() + torch.nn.functional.cross_entropy(scores[train], train_labels)
 
     def step() -> Tensor:
         optimizer.zero_grad(set_to_none=True)
-        loss = model.loss(features, train_labels, train)
+        loss = qw_loss() if transport else model.loss(features, train_labels, train)
         loss.backward()
         optimizer.step()
         return loss
@@ -94,6 +135,7 @@ def measure(task: Task, name: str) -> dict:
         "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
         "torch": torch.__version__,
         "style": task.style,
+        "objective": task.loss,
         "loss": round(loss.item(), 6),
         "ways": sparse.chosen,
     }
@@ -109,6 +151,7 @@ def parse() -> tuple[argparse.Namespace, Task]:
     parser.add_argument("--warmup", type=int, default=Task.warmup)
     parser.add_argument("--seconds", type=float, default=Task.seconds)
     parser.add_argument("--style", choices=sparse.STYLES, default=Task.style, help="see README.md")
+    parser.add_argument("--loss", choices=LOSSES, default=Task.loss)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     fields = {field.name: getattr(options, field.name) for field in dataclasses.fields(Task)}

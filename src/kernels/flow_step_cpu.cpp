@@ -1,6 +1,7 @@
 #include "kernels/flow_step.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -12,7 +13,7 @@ namespace qw::kernels {
 namespace {
 
 constexpr int64_t kElements = 1024;             // worked on together: those of a few edges
-constexpr int64_t kElementsPerBlock = 1 << 15;  // whose statistics are summed apart
+constexpr int64_t kElementsPerBlock = 1 << 13;  // whose statistics are summed apart
 
 template <class T>
 struct Factors {
@@ -35,14 +36,12 @@ struct Factors {
 
 // What is known of a few edges, element by element.
 template <class T>
-struct Work {
-  std::vector<T> gradient, cost, violation, size;
+struct Buffers {
+  std::vector<T> gradient, cost;
+  std::vector<T> size;  // of every few edges of a block together, so that they are added up once for a block
 
-  explicit Work(const FlowView<T>& view)
-      : gradient(std::max(view.width, kElements)),
-        cost(gradient.size(), T{1}),
-        violation(gradient.size()),
-        size(gradient.size()) {}
+  explicit Buffers(const FlowView<T>& view)
+      : gradient(std::max(view.width, kElements)), cost(gradient.size(), T{1}), size(gradient.size()) {}
 };
 
 // The smooth part of the gradient, and the costs where there are any, of edges [begin, end).
@@ -68,116 +67,106 @@ QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __
 }
 
 template <class T>
-QW_INLINE T with_sign_of(T x, T size) {
-  return x > 0 ? size : (x < 0 ? -size : T{0});
+using BitsOf = std::conditional_t<sizeof(T) == sizeof(int32_t), int32_t, int64_t>;
+
+// A choice between x and 0 that the compiler makes by a mask; what is no number is kept.
+template <class T>
+QW_INLINE T zero_if(bool condition, T x) {
+  return std::bit_cast<T>(std::bit_cast<BitsOf<T>>(x) & (condition ? BitsOf<T>{0} : ~BitsOf<T>{0}));
 }
 
-// How far 0 is from gradient + cost * d|flow|, or below 0 when it is inside; on a directed graph flow at 0
-// cannot go below, so that a positive slope there is no violation.
-template <bool kDirected, class T>
-QW_INLINE void measure(const T* __restrict gradient, const T* __restrict cost, const T* __restrict flow,
-                       int64_t size, T* __restrict violation) {
-  for (int64_t i = 0; i < size; ++i) {
-    const T away = std::abs(gradient[i] + with_sign_of(flow[i], cost[i]));
-    const T slope = kDirected ? -gradient[i] : std::abs(gradient[i]);
-    violation[i] = flow[i] != 0 ? away : slope - cost[i];
-  }
-}
+template <class T>
+struct Tally {
+  BitsOf<T> zeros = 0;
+  BitsOf<T> violation = 0;  // as bits, whose order is that of the numbers above 0
+};
 
+// A violation is how far 0 is from gradient + cost * d|flow| before; on a directed graph flow at 0 cannot go
+// below, so that a positive slope there is none. A size is cost * |flow| afterwards.
 template <bool kProximal, bool kDirected, class T>
-QW_INLINE void update(const Factors<T>& f, const T* __restrict gradient, const T* __restrict cost,
-                      int64_t size, T* __restrict flow, T* __restrict first, T* __restrict second) {
+QW_INLINE Tally<T> update(const Factors<T>& f, const T* __restrict gradient, const T* __restrict cost,
+                          int64_t size, T* __restrict flow, T* __restrict first, T* __restrict second,
+                          T* __restrict sizes) {
+  Tally<T> tally;
   for (int64_t i = 0; i < size; ++i) {
     const T old = flow[i];
-    const T g = gradient[i] + f.weight_decay * old + (kProximal ? T{0} : with_sign_of(old, cost[i]));
+    const T smooth = gradient[i];
+    const T whole = smooth + zero_if(old == 0, std::copysign(cost[i], old));
+    const T slope = kDirected && old == 0 ? -smooth : std::abs(whole);
+    const T violation = slope - zero_if(old != 0, cost[i]);
+    tally.violation = std::max(tally.violation, std::bit_cast<BitsOf<T>>(violation));
+    const T g = (kProximal ? smooth : whole) + f.weight_decay * old;
     const T m = f.beta1 * first[i] + f.fresh1 * g;
     const T v = f.beta2 * second[i] + f.fresh2 * g * g;
     const T rate = f.step_size / (std::sqrt(v) * f.root_scale + f.eps);
     first[i] = m;
     second[i] = v;
     T now = old - rate * m;
-    // Both so that what is no number stays none.
     if constexpr (kProximal) {
       const T left = std::abs(now) - rate * (f.threshold_scale * cost[i]);
-      now = left <= 0 ? T{0} : (now < 0 ? -left : left);
+      now = zero_if(left <= 0, std::copysign(left, now));
     }
-    if constexpr (kDirected) now = now <= 0 ? T{0} : now;
+    if constexpr (kDirected) now = zero_if(now <= 0, now);
     flow[i] = now;
+    sizes[i] += cost[i] * std::abs(now);
+    tally.zeros += now == 0;
   }
+  return tally;
 }
 
+// By halves, which loses less than one after the other would.
 template <class T>
-QW_INLINE int64_t count_zeros(const T* flow, int64_t size) {
-  std::conditional_t<sizeof(T) == sizeof(int32_t), int32_t, int64_t> zeros = 0;
-  for (int64_t i = 0; i < size; ++i) zeros += flow[i] == 0;
-  return zeros;
-}
-
-// Halves by halves, which is in order, exact to the logarithm of the size, and quick.
-template <class T, class Fold>
-QW_INLINE T folded(T* values, int64_t size, const Fold& fold) {
-  while (size > 1) {
+double sum_of(T* values, int64_t size) {
+  for (; size > 1; size = (size + 1) / 2) {
     const int64_t half = (size + 1) / 2;
-    T* __restrict to = values;
-    const T* __restrict from = values + half;
-    for (int64_t i = 0; i < size - half; ++i) to[i] = fold(to[i], from[i]);
-    size = half;
+    for (int64_t i = 0; i < size - half; ++i) values[i] += values[half + i];
   }
-  return values[0];
-}
-
-// The larger one; what is no number is larger than all.
-template <class T>
-QW_INLINE T larger(T a, T b) {
-  return b > a || b != b ? b : a;
+  return static_cast<double>(values[0]);
 }
 
 template <bool kProximal, bool kDirected, class T>
 QW_INLINE FlowStatistics step_edges(const Factors<T>& factors, const FlowView<T>& view, int64_t begin,
-                                    int64_t end, Work<T>& work) {
-  FlowStatistics statistics;
+                                    int64_t end, Buffers<T>& buffers) {
   const int64_t edges_at_once = std::max<int64_t>(1, kElements / view.width);
-  T* gradient = work.gradient.data();
-  T* cost = work.cost.data();
-  T* sizes = work.size.data();
-  T* violation = work.violation.data();
+  const int64_t most = std::min(end - begin, edges_at_once) * view.width;
+  std::fill_n(buffers.size.begin(), most, T{0});
+  int64_t zeros = 0;
+  BitsOf<T> violation = 0;
   for (int64_t e = begin; e < end; e += edges_at_once) {
     const int64_t stop = std::min(end, e + edges_at_once);
-    const int64_t size = (stop - e) * view.width;
-    T* flow = view.flow + e * view.width;
-    gather(view, e, stop, gradient, cost);
-    measure<kDirected>(gradient, cost, flow, size, violation);
-    update<kProximal, kDirected>(factors, gradient, cost, size, flow, view.first_moment + e * view.width,
-                                 view.second_moment + e * view.width);
-    for (int64_t i = 0; i < size; ++i) sizes[i] = cost[i] * std::abs(flow[i]);
-    const T largest = folded(violation, size, larger<T>);
-    statistics.cost += static_cast<double>(folded(sizes, size, [](T a, T b) { return a + b; }));
-    statistics.nonzeros += static_cast<double>(size - count_zeros(flow, size));
-    statistics.violation = larger(statistics.violation, static_cast<double>(largest));
+    const int64_t at = e * view.width;
+    gather(view, e, stop, buffers.gradient.data(), buffers.cost.data());
+    const Tally<T> tally = update<kProximal, kDirected>(
+        factors, buffers.gradient.data(), buffers.cost.data(), (stop - e) * view.width, view.flow + at,
+        view.first_moment + at, view.second_moment + at, buffers.size.data());
+    zeros += tally.zeros;
+    violation = std::max(violation, tally.violation);
   }
-  return statistics;
+  return {sum_of(buffers.size.data(), most), static_cast<double>((end - begin) * view.width - zeros),
+          static_cast<double>(std::bit_cast<T>(violation))};
 }
 
 template <class T>
 QW_INLINE FlowStatistics step_by_rule(const FlowStepRule& rule, const Factors<T>& factors,
-                                      const FlowView<T>& view, int64_t begin, int64_t end, Work<T>& work) {
+                                      const FlowView<T>& view, int64_t begin, int64_t end,
+                                      Buffers<T>& buffers) {
   if (rule.proximal) {
-    return rule.directed ? step_edges<true, true>(factors, view, begin, end, work)
-                         : step_edges<true, false>(factors, view, begin, end, work);
+    return rule.directed ? step_edges<true, true>(factors, view, begin, end, buffers)
+                         : step_edges<true, false>(factors, view, begin, end, buffers);
   }
-  return rule.directed ? step_edges<false, true>(factors, view, begin, end, work)
-                       : step_edges<false, false>(factors, view, begin, end, work);
+  return rule.directed ? step_edges<false, true>(factors, view, begin, end, buffers)
+                       : step_edges<false, false>(factors, view, begin, end, buffers);
 }
 
 QW_MULTIVERSION FlowStatistics step_range(const FlowStepRule& rule, const Factors<float>& factors,
                                           const FlowView<float>& view, int64_t begin, int64_t end,
-                                          Work<float>& work) {
-  return step_by_rule(rule, factors, view, begin, end, work);
+                                          Buffers<float>& buffers) {
+  return step_by_rule(rule, factors, view, begin, end, buffers);
 }
 QW_MULTIVERSION FlowStatistics step_range(const FlowStepRule& rule, const Factors<double>& factors,
                                           const FlowView<double>& view, int64_t begin, int64_t end,
-                                          Work<double>& work) {
-  return step_by_rule(rule, factors, view, begin, end, work);
+                                          Buffers<double>& buffers) {
+  return step_by_rule(rule, factors, view, begin, end, buffers);
 }
 
 }  // namespace
@@ -191,16 +180,16 @@ FlowStatistics flow_step_cpu(const FlowStepRule& rule, const FlowView<T>& view) 
   const int64_t blocks = (view.edges + edges_per_block - 1) / edges_per_block;
   std::vector<FlowStatistics> of_block(blocks);
   parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-    Work<T> work(view);
+    Buffers<T> buffers(view);
     for (int64_t block = begin; block < end; ++block) {
       of_block[block] = step_range(rule, factors, view, block * edges_per_block,
-                                   std::min(view.edges, (block + 1) * edges_per_block), work);
+                                   std::min(view.edges, (block + 1) * edges_per_block), buffers);
     }
   });
   for (const FlowStatistics& each : of_block) {
     total.cost += each.cost;
     total.nonzeros += each.nonzeros;
-    total.violation = larger(total.violation, each.violation);
+    total.violation = std::max(total.violation, each.violation);
   }
   return total;
 }

@@ -3,12 +3,11 @@
 //
 // With W = heads * depth, for each entry at least:
 //   forward            2 W flops on a gathered row of features [W], one exponential a head;
-//   backward, rows     2 W flops, <gradient[i], features[j]>, on a gathered row of features, the same
-//                      exponentials;
-//   backward, columns  4 W flops, these products and the sum, on a gathered row of the gradient, and again
-//                      the exponentials;
-// and, with dropout, one Philox block for each entry and head in each of the three. Results are written once
-// for every kBlock entries of a row; the working set beside the gathered rows is a few KiB of stack.
+//   backward, columns  4 W flops, the products <gradient[i], features[j]> and the sum, on a gathered row of
+//                      the gradient, and again the exponentials;
+// and, with dropout, one Philox block for every four weights in both. Floor: the gathered rows, each from the
+// third-level cache as a rule, 4 W bytes an entry in each of the two. What the backward pass does on rows,
+// before and after, is small beside it.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +26,12 @@ QW_INLINE T leaky(T x, T negative_slope) {
   return x * leaky_slope(x, negative_slope);
 }
 
-// Weight `entry` of head h is dropped when word 0 of philox({low, high, layer, epoch}, seed), with low and
-// high the halves of entry * heads + h, is below `threshold`; what is kept is multiplied by `scale`.
+// Element i = entry * heads + head is dropped when lane i % 4 of philox({i / 4, i / 4 >> 32, layer, epoch},
+// seed) is at most `last_dropped`; what is kept is multiplied by `scale`.
 template <class T>
 struct AttentionDropout {
-  uint32_t threshold;  // 0: none, and no random number is drawn
+  bool active;  // if not, no random number is drawn
+  uint32_t last_dropped;
   T scale;
   uint64_t seed;
   uint32_t layer;
@@ -42,7 +42,7 @@ template <class T>
 struct AttentionView {
   const int64_t* offsets;  // [nodes + 1]
   const int32_t* columns;  // [entries]
-  const int64_t* order;  // null, or entry k of this pattern is entry order[k] of the weights and the dropout
+  const int64_t* order;    // null, or entry k of this pattern is entry order[k] of all that has one per entry
   int64_t nodes;
   int64_t heads;
   int64_t depth;           // features of one head
@@ -67,17 +67,32 @@ template <class T>
 void graph_attention_forward_cpu(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
                                  T* result);
 
-// Over the rows of the pattern, from gradient [nodes, heads * depth]: delta and target_gradient [nodes,
-// heads], and edge_gradient [entries] unless it is null.
-template <class T>
-void graph_attention_backward_rows_cpu(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
-                                       const T* gradient, T* delta, T* target_gradient, T* edge_gradient);
+// What the backward pass over columns gathers of each row, in one piece: facts [nodes, kAttentionFacts,
+// heads].
+enum AttentionFact : int64_t { kTargetScore, kMaximum, kReciprocal, kDelta, kAttentionFacts };
 
-// Over the rows of the transposed pattern, which `view` has to be: features_gradient [nodes, heads * depth]
-// and source_gradient [nodes, heads].
+// The facts, delta being <gradient, result> over the columns of each head.
 template <class T>
-void graph_attention_backward_columns_cpu(const AttentionView<T>& view,
-                                          const AttentionStatistics<T>& statistics, const T* gradient,
-                                          const T* delta, T* features_gradient, T* source_gradient);
+void graph_attention_row_facts_cpu(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
+                                   const T* result, const T* gradient, T* facts);
+
+template <class T>
+struct AttentionGradients {
+  T* features;       // [nodes, heads * depth]
+  T* source_scores;  // [nodes, heads]
+  T* scores;         // [entries, heads]: of source_scores[j] + target_scores[i]
+  T* edge_weights;   // [entries], or null
+};
+
+// All of `gradients`, over the rows of the transposed pattern, which `view` has to be. What has one per entry
+// is written to the entry's place, by the only one who has it.
+template <class T>
+void graph_attention_backward_columns_cpu(const AttentionView<T>& view, const T* facts, const T* gradient,
+                                          const AttentionGradients<T>& gradients);
+
+// target_gradient [nodes, heads]: the sums of AttentionGradients::scores over the rows of the pattern.
+template <class T>
+void graph_attention_backward_rows_cpu(const AttentionView<T>& view, const T* scores_gradient,
+                                       T* target_gradient);
 
 }  // namespace qw::kernels

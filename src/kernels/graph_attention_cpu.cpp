@@ -1,8 +1,8 @@
-#include <algorithm>
 #include <limits>
 #include <span>
 
 #include "kernels/graph_attention.h"
+#include "kernels/graph_attention_block.h"
 #include "kernels/philox_batch.h"
 #include "kernels/vectorise.h"
 #include "qw/core/parallel.h"
@@ -10,195 +10,55 @@
 namespace qw::kernels {
 namespace {
 
-constexpr int64_t kBlock = 32;  // entries of a row handled together
-constexpr int64_t kHeads = 8;   // heads handled together
-constexpr int kGroup = 8;       // columns that surely belong to one head when depth divides by it
-constexpr int64_t kWorkPerThread = 1 << 15;  // multiply-adds that are worth a thread
-constexpr int64_t kWorkPerHead = 16;         // multiply-adds that an exponential is worth
+constexpr int64_t kWorkPerThread = 1 << 15;      // multiply-adds that are worth a thread
+constexpr int64_t kCounters = kLanes<uint32_t>;  // Philox counters drawn together, a vector of them
+constexpr int64_t kWorkPerHead = 16;             // multiply-adds that an exponential is worth
 
-// Entries [begin, begin + count) of one row, for heads [head, head + heads): element k * heads + h of an
-// array belongs to entry begin + k and head head + h.
-template <class T>
-struct Block {
-  int64_t begin;
-  int64_t count;
-  int64_t head;
-  int64_t heads;
-  T raw[kBlock * kHeads];     // source score + target score
-  T alpha[kBlock * kHeads];   // the softmax, or its numerator
-  T factor[kBlock * kHeads];  // edge weight times dropout
-  T dot[kBlock * kHeads];     // <fixed row, gathered row>
-
-  QW_INLINE int64_t size() const { return count * heads; }
-  QW_INLINE void move_to(int64_t at, int64_t end) {
-    begin = at;
-    count = std::min(kBlock, end - at);
-  }
-};
-
-// raw = own + gathered, own [heads] of the row and gathered [nodes, view.heads].
-template <class T>
-QW_INLINE void gather_raw(const AttentionView<T>& view, const T* own, const T* gathered, Block<T>& block,
-                          int64_t heads) {
-  const int32_t* columns = view.columns + block.begin;
-  for (int64_t k = 0; k < block.count; ++k) {
-    const T* other = gathered + columns[k] * view.heads + block.head;
-    for (int64_t h = 0; h < heads; ++h) block.raw[k * heads + h] = own[block.head + h] + other[h];
+// Random bits: four for each counter. Both are padded to a multiple of kCounters. Not inlined: among other
+// code the compiler makes the products of shifts and additions.
+__attribute__((noinline)) QW_MULTIVERSION void draw(const uint64_t* counters, int64_t count, uint64_t seed,
+                                                    uint32_t layer, uint32_t epoch, uint32_t* bits) {
+  for (int64_t at = 0; at < count; at += kCounters) {
+    uint32_t words[4][kCounters];
+    for (int64_t k = 0; k < kCounters; ++k) {
+      words[0][k] = static_cast<uint32_t>(counters[at + k]);
+      words[1][k] = static_cast<uint32_t>(counters[at + k] >> 32);
+      words[2][k] = layer;
+      words[3][k] = epoch;
+    }
+    philox_batch(words, kCounters, seed);
+    for (int64_t k = 0; k < kCounters; ++k) {
+      for (int64_t lane = 0; lane < 4; ++lane) bits[4 * (at + k) + lane] = words[lane][k];
+    }
   }
 }
 
-template <class T>
-QW_INLINE void exponentiate(Block<T>& block) {
-  const int64_t size = block.size();
-  for (int64_t t = 0; t < size; ++t) block.alpha[t] = exponential(block.alpha[t]);
-}
-
+// factor = 0 for what is dropped, else the scale. Elements that follow each other share their counters: all
+// of the block where entries are in order, else those of an entry, which are in at most three.
 template <class T>
 QW_INLINE void drop(const AttentionView<T>& view, Block<T>& block, int64_t heads) {
-  const AttentionDropout<T>& dropout = view.dropout;
-  const int64_t size = block.count * heads;
-  uint32_t words[4][kBlock * kHeads];
-  for (int64_t k = 0; k < block.count; ++k) {
-    const int64_t entry = view.order == nullptr ? block.begin + k : view.order[block.begin + k];
-    const auto first = static_cast<uint64_t>(entry * view.heads + block.head);
-    for (int64_t h = 0; h < heads; ++h) {
-      const uint64_t index = first + static_cast<uint64_t>(h);
-      words[0][k * heads + h] = static_cast<uint32_t>(index);
-      words[1][k * heads + h] = static_cast<uint32_t>(index >> 32);
-    }
+  constexpr int64_t kMostCounters = 3 * kBlock + kCounters;
+  const AttentionDropout<T> dropout = view.dropout;
+  const bool one_run = view.order == nullptr && heads == view.heads;
+  const int64_t runs = one_run ? 1 : block.count;
+  const int64_t length = one_run ? block.count * heads : heads;
+  uint64_t counters[kMostCounters];
+  uint32_t bits[4 * kMostCounters];
+  const uint32_t* bits_of[kBlock];
+  int64_t drawn = 0;
+  for (int64_t run = 0; run < runs; ++run) {
+    const int64_t first = entry_at(view, block.begin + run) * view.heads + block.head;
+    bits_of[run] = bits + 4 * drawn + first % 4;
+    for (int64_t c = first / 4; c <= (first + length - 1) / 4; ++c) counters[drawn++] = c;
   }
-  std::fill_n(words[2], size, dropout.layer);
-  std::fill_n(words[3], size, dropout.epoch);
-  philox_batch(words, size, dropout.seed);
-  for (int64_t t = 0; t < size; ++t)
-    block.factor[t] *= words[0][t] < dropout.threshold ? T{0} : dropout.scale;
-}
-
-// factor = edge weight * dropout; `weights` null stands for ones.
-template <class T>
-QW_INLINE void fill_factor(const AttentionView<T>& view, const T* weights, Block<T>& block, int64_t heads) {
-  if (weights == nullptr) {
-    std::fill_n(block.factor, block.size(), T{1});
-  } else {
-    for (int64_t k = 0; k < block.count; ++k) {
-      const int64_t entry = view.order == nullptr ? block.begin + k : view.order[block.begin + k];
-      for (int64_t h = 0; h < heads; ++h) block.factor[k * heads + h] = weights[entry];
-    }
+  std::fill_n(counters + drawn, kCounters, 0);
+  draw(counters, drawn, dropout.seed, dropout.layer, dropout.epoch, bits);
+  for (int64_t run = 0; run < runs; ++run) {
+    T* factor = block.factor + run * length;
+    const uint32_t* own = bits_of[run];
+    for (int64_t t = 0; t < length; ++t) factor[t] = own[t] <= dropout.last_dropped ? T{0} : dropout.scale;
   }
-  if (view.dropout.threshold != 0) drop(view, block, heads);
-}
-
-// target[c] += sum over the block's entries of coefficient[entry, head of c] * gathered[entry, c] for kGroups
-// * kGroup columns from `first` on, the sums in registers.
-template <int kGroups, class T>
-QW_INLINE void add_tile(const AttentionView<T>& view, const Block<T>& block, const T* coefficient,
-                        const T* gathered, int64_t first, T* target) {
-  constexpr int kVectors = kGroup / kLanes<T>;
-  const int64_t width = view.heads * view.depth;
-  const int32_t* columns = view.columns + block.begin;
-  int64_t head_of[kGroups] = {first / view.depth - block.head};
-  for (int g = 1; g < kGroups; ++g) {
-    const int64_t next_head = head_of[g - 1] + 1;
-    head_of[g] = first + g * kGroup < (block.head + next_head) * view.depth ? next_head - 1 : next_head;
-  }
-  typename VectorOf<T>::Type sum[kGroups * kVectors] = {};
-  for (int64_t k = 0; k < block.count; ++k) {
-    const T* source = gathered + columns[k] * width + first;
-    for (int g = 0; g < kGroups; ++g) {
-      const T weight = coefficient[k * block.heads + head_of[g]];
-      for (int v = 0; v < kVectors; ++v)
-        sum[g * kVectors + v] += weight * load_vector(source + (g * kVectors + v) * kLanes<T>);
-    }
-  }
-  for (int v = 0; v < kGroups * kVectors; ++v) {
-    T* place = target + first + v * kLanes<T>;
-    store_vector<T>(place, load_vector<T>(place) + sum[v]);
-  }
-}
-
-// The same for fewer than kGroup columns, of one head.
-template <int kWidth, class T>
-QW_INLINE void add_tail(const AttentionView<T>& view, const Block<T>& block, const T* coefficient,
-                        const T* gathered, int64_t first, T* target) {
-  const int64_t width = view.heads * view.depth;
-  const int32_t* columns = view.columns + block.begin;
-  const T* weights = coefficient + (first / view.depth - block.head);
-  T sum[kWidth] = {};
-  for (int64_t k = 0; k < block.count; ++k) {
-    const T* source = gathered + columns[k] * width + first;
-    const T weight = weights[k * block.heads];
-    for (int c = 0; c < kWidth; ++c) sum[c] += weight * source[c];
-  }
-  for (int c = 0; c < kWidth; ++c) target[first + c] += sum[c];
-}
-
-// Columns [first, end), of one head unless depth is a multiple of kGroup.
-template <class T>
-QW_INLINE void add_columns(const AttentionView<T>& view, const Block<T>& block, const T* coefficient,
-                           const T* gathered, int64_t first, int64_t end, T* target) {
-  for (; first + 4 * kGroup <= end; first += 4 * kGroup)
-    add_tile<4>(view, block, coefficient, gathered, first, target);
-  for (; first + kGroup <= end; first += kGroup)
-    add_tile<1>(view, block, coefficient, gathered, first, target);
-  switch (end - first) {
-    case 1:
-      return add_tail<1>(view, block, coefficient, gathered, first, target);
-    case 2:
-      return add_tail<2>(view, block, coefficient, gathered, first, target);
-    case 3:
-      return add_tail<3>(view, block, coefficient, gathered, first, target);
-    case 4:
-      return add_tail<4>(view, block, coefficient, gathered, first, target);
-    case 5:
-      return add_tail<5>(view, block, coefficient, gathered, first, target);
-    case 6:
-      return add_tail<6>(view, block, coefficient, gathered, first, target);
-    case 7:
-      return add_tail<7>(view, block, coefficient, gathered, first, target);
-    default:
-      return;
-  }
-}
-
-// target [width] += the block's part of the weighted sum of gathered rows.
-template <class T>
-QW_INLINE void add_weighted(const AttentionView<T>& view, const Block<T>& block, const T* coefficient,
-                            const T* gathered, T* target) {
-  const int64_t depth = view.depth;
-  const bool heads_fill_lanes = depth % kGroup == 0;
-  const int64_t step = heads_fill_lanes ? block.heads : 1;
-  for (int64_t h = block.head; h < block.head + block.heads; h += step)
-    add_columns(view, block, coefficient, gathered, h * depth, (h + step) * depth, target);
-}
-
-template <class T>
-QW_INLINE T dot_product(const T* a, const T* b, int64_t count) {
-  constexpr int kSize = kLanes<T>;
-  typename VectorOf<T>::Type sum = {};
-  int64_t c = 0;
-  for (; c + kSize <= count; c += kSize) sum += load_vector(a + c) * load_vector(b + c);
-  T rest = 0;
-  for (; c < count; ++c) rest += a[c] * b[c];
-  for (int lane = 0; lane < kSize; ++lane) rest += sum[lane];
-  return rest;
-}
-
-template <class T>
-QW_INLINE void fill_dots(const AttentionView<T>& view, const T* fixed, const T* gathered, Block<T>& block,
-                         int64_t depth) {
-  const int32_t* columns = view.columns + block.begin;
-  for (int64_t k = 0; k < block.count; ++k) {
-    const T* a = fixed + block.head * depth;
-    const T* b = gathered + (columns[k] * view.heads + block.head) * depth;
-    for (int64_t h = 0; h < block.heads; ++h)
-      block.dot[k * block.heads + h] = dot_product(a + h * depth, b + h * depth, depth);
-  }
-}
-
-template <class T>
-QW_INLINE void fill_dots(const AttentionView<T>& view, const T* fixed, const T* gathered, Block<T>& block) {
-  if (view.depth == kGroup) return fill_dots(view, fixed, gathered, block, kGroup);
-  fill_dots(view, fixed, gathered, block, view.depth);
+  block.clear_padding(heads, block.factor);
 }
 
 // A pass does the heads of the block for one row; `heads` is their number.
@@ -211,140 +71,214 @@ struct ForwardPass {
   QW_INLINE void operator()(int64_t row, int64_t heads, Block<T>& block) const {
     const int64_t begin = view.offsets[row];
     const int64_t end = view.offsets[row + 1];
-    const T* own = view.target_scores + row * view.heads;
-    T maximum[kHeads];
-    T sum[kHeads] = {};
-    std::fill_n(maximum, kHeads, -std::numeric_limits<T>::infinity());
+    const int64_t own = row * view.heads + block.head;
+    PerHead<T> target_score, maximum;
+    PerHead<T> sum = {};
+    std::copy_n(view.target_scores + own, heads, target_score);
+    find_maximum(begin, end, heads, target_score, block, maximum);
+    repeat(heads, target_score);
+    repeat(heads, maximum);
+    T* total = result + own * view.depth;
+    std::fill_n(total, heads * view.depth, T{0});
     for (int64_t at = begin; at < end; at += kBlock) {
-      block.move_to(at, end);
-      gather_raw(view, own, view.source_scores, block, heads);
-      for (int64_t k = 0; k < block.count; ++k) {
-        for (int64_t h = 0; h < heads; ++h) {
-          const T score = leaky(block.raw[k * heads + h], view.negative_slope);
-          maximum[h] = score > maximum[h] ? score : maximum[h];
+      block.move_to(at, end, heads);
+      // A row of one block still has what find_maximum gathered.
+      if (end - begin > kBlock) gather(view, view.source_scores, view.heads, block, heads, block.score);
+      add_numerators(heads, target_score, maximum, block, sum);
+      if (view.edge_weights != nullptr) weigh(view, block, heads);
+      if (view.dropout.active) {
+        drop(view, block, heads);
+        for (int64_t t = 0; t < block.size; ++t) block.coefficient[t] *= block.factor[t];
+      }
+      add_gathered<false>(view, view.features, static_cast<const T*>(nullptr), heads, block, total);
+    }
+    fold(heads, sum);
+    for (int64_t h = 0; h < heads; ++h) {
+      statistics.maximum[own + h] = begin == end ? T{0} : maximum[h];
+      statistics.sum[own + h] = begin == end ? T{1} : sum[h];
+      const T reciprocal = T{1} / statistics.sum[own + h];
+      for (int64_t c = h * view.depth; c < (h + 1) * view.depth; ++c) total[c] *= reciprocal;
+    }
+  }
+
+ private:
+  // Of the leaky scores, whose order is that of the scores or, where the negative slope is below 0, falls and
+  // then rises: the largest is that of the largest score or of the smallest.
+  QW_INLINE void find_maximum(int64_t begin, int64_t end, int64_t heads, const PerHead<T>& target_score,
+                              Block<T>& block, PerHead<T>& maximum) const {
+    using Vector = typename VectorOf<T>::Type;
+    PerHead<T> minimum;
+    std::fill_n(maximum, period<T>(heads), -std::numeric_limits<T>::infinity());
+    std::fill_n(minimum, period<T>(heads), std::numeric_limits<T>::infinity());
+    for (int64_t at = begin; at < end; at += kBlock) {
+      block.move_to(at, end, heads);
+      gather(view, view.source_scores, view.heads, block, heads, block.score);
+      for (int64_t t = 0; t < block.size; t += period<T>(heads)) {
+        for (int64_t p = 0; p < period<T>(heads); p += kLanes<T>) {
+          const Vector score = load_vector<T>(block.score + t + p);
+          const Vector high = load_vector<T>(maximum + p);
+          const Vector low = load_vector<T>(minimum + p);
+          store_vector<T>(maximum + p, score > high ? score : high);
+          store_vector<T>(minimum + p, score < low ? score : low);
         }
       }
     }
-    T* target = result + row * view.heads * view.depth;
-    std::fill_n(target + block.head * view.depth, heads * view.depth, T{0});
-    for (int64_t at = begin; at < end; at += kBlock) {
-      block.move_to(at, end);
-      if (end - begin > kBlock) gather_raw(view, own, view.source_scores, block, heads);
-      for (int64_t k = 0; k < block.count; ++k) {
-        for (int64_t h = 0; h < heads; ++h)
-          block.alpha[k * heads + h] = leaky(block.raw[k * heads + h], view.negative_slope) - maximum[h];
-      }
-      exponentiate(block);
-      for (int64_t k = 0; k < block.count; ++k) {
-        for (int64_t h = 0; h < heads; ++h) sum[h] += block.alpha[k * heads + h];
-      }
-      if (view.edge_weights != nullptr || view.dropout.threshold != 0) {
-        fill_factor(view, view.edge_weights, block, heads);
-        for (int64_t t = 0; t < block.size(); ++t) block.alpha[t] *= block.factor[t];
-      }
-      add_weighted(view, block, block.alpha, view.features, target);
-    }
     for (int64_t h = 0; h < heads; ++h) {
-      const int64_t at = row * view.heads + block.head + h;
-      statistics.maximum[at] = begin == end ? T{0} : maximum[h];
-      statistics.sum[at] = begin == end ? T{1} : sum[h];
-      const T reciprocal = T{1} / statistics.sum[at];
-      T* columns = target + (block.head + h) * view.depth;
-      for (int64_t c = 0; c < view.depth; ++c) columns[c] *= reciprocal;
+      for (int64_t p = h + heads; p < period<T>(heads); p += heads) {
+        maximum[h] = std::max(maximum[h], maximum[p]);
+        minimum[h] = std::min(minimum[h], minimum[p]);
+      }
+      maximum[h] = std::max(leaky(maximum[h] + target_score[h], view.negative_slope),
+                            leaky(minimum[h] + target_score[h], view.negative_slope));
+    }
+  }
+
+  // coefficient = the numerator of the softmax
+  QW_INLINE void add_numerators(int64_t heads, const PerHead<T>& target_score, const PerHead<T>& maximum,
+                                Block<T>& block, PerHead<T>& sum) const {
+    const T slope = view.negative_slope;
+    const int64_t size = block.size;
+    for (int64_t t = 0; t < size; t += period<T>(heads)) {
+      for (int64_t p = 0; p < period<T>(heads); ++p) {
+        const T score = leaky(block.score[t + p] + target_score[p], slope);
+        block.coefficient[t + p] = exponential(score - maximum[p]);
+      }
+    }
+    block.clear_padding(heads, block.coefficient);
+    for (int64_t t = 0; t < size; t += period<T>(heads)) {
+      for (int64_t p = 0; p < period<T>(heads); ++p) sum[p] += block.coefficient[t + p];
     }
   }
 };
 
-// As in the derivation above the autograd class.
 template <class T>
-struct BackwardRowsPass {
+QW_INLINE T dot_product(const T* a, const T* b, int64_t count) {
+  typename VectorOf<T>::Type sum = {};
+  int64_t c = 0;
+  for (; c + kLanes<T> <= count; c += kLanes<T>) sum += load_vector(a + c) * load_vector(b + c);
+  T rest = 0;
+  for (; c < count; ++c) rest += a[c] * b[c];
+  for (int lane = 0; lane < kLanes<T>; ++lane) rest += sum[lane];
+  return rest;
+}
+
+template <class T>
+struct RowFactsPass {
   const AttentionView<T>& view;
   const AttentionStatistics<T>& statistics;
+  const T* result;
   const T* gradient;
-  T* delta;
-  T* target_gradient;
-  T* edge_gradient;
+  T* facts;
 
   QW_INLINE void operator()(int64_t row, int64_t heads, Block<T>& block) const {
-    const int64_t end = view.offsets[row + 1];
-    const int64_t own = row * view.heads;
-    T reciprocal[kHeads], mean[kHeads] = {}, sloped_mean[kHeads] = {}, slope_mean[kHeads] = {};
-    const T* maximum = statistics.maximum + own + block.head;
-    for (int64_t h = 0; h < heads; ++h) reciprocal[h] = T{1} / statistics.sum[own + block.head + h];
-    for (int64_t at = view.offsets[row]; at < end; at += kBlock) {
-      block.move_to(at, end);
-      gather_raw(view, view.target_scores + own, view.source_scores, block, heads);
-      for (int64_t k = 0; k < block.count; ++k) {
-        for (int64_t h = 0; h < heads; ++h)
-          block.alpha[k * heads + h] = leaky(block.raw[k * heads + h], view.negative_slope) - maximum[h];
-      }
-      exponentiate(block);
-      fill_dots(view, gradient + own * view.depth, view.features, block);
-      fill_factor(view, static_cast<const T*>(nullptr), block, heads);
-      for (int64_t k = 0; k < block.count; ++k) {
-        const T weight = view.edge_weights == nullptr ? T{1} : view.edge_weights[at + k];
-        T of_entry = 0;
-        for (int64_t h = 0; h < heads; ++h) {
-          const int64_t t = k * heads + h;
-          const T alpha = block.alpha[t] * reciprocal[h];
-          const T slope = alpha * leaky_slope(block.raw[t], view.negative_slope);
-          const T through = block.factor[t] * block.dot[t];
-          mean[h] += alpha * (weight * through);
-          sloped_mean[h] += slope * (weight * through);
-          slope_mean[h] += slope;
-          of_entry += alpha * through;
-        }
-        if (edge_gradient != nullptr)
-          edge_gradient[at + k] = block.head == 0 ? of_entry : edge_gradient[at + k] + of_entry;
-      }
-    }
+    T* fact = facts + row * kAttentionFacts * view.heads + block.head;
     for (int64_t h = 0; h < heads; ++h) {
-      delta[own + block.head + h] = mean[h];
-      target_gradient[own + block.head + h] = sloped_mean[h] - mean[h] * slope_mean[h];
+      const int64_t own = row * view.heads + block.head + h;
+      fact[kTargetScore * view.heads + h] = view.target_scores[own];
+      fact[kMaximum * view.heads + h] = statistics.maximum[own];
+      fact[kReciprocal * view.heads + h] = T{1} / statistics.sum[own];
+      fact[kDelta * view.heads + h] =
+          dot_product(result + own * view.depth, gradient + own * view.depth, view.depth);
     }
   }
 };
 
-// The rows are those of the transposed pattern.
+// As in the derivation above the autograd class. The rows are those of the transposed pattern.
 template <class T>
 struct BackwardColumnsPass {
   const AttentionView<T>& view;
-  const AttentionStatistics<T>& statistics;
+  const T* facts;
   const T* gradient;
-  const T* delta;
-  T* features_gradient;
-  T* source_gradient;
+  const AttentionGradients<T>& gradients;
 
   QW_INLINE void operator()(int64_t row, int64_t heads, Block<T>& block) const {
     const int64_t end = view.offsets[row + 1];
-    const int64_t own = row * view.heads;
-    T sum[kHeads] = {};
-    std::fill_n(features_gradient + (own + block.head) * view.depth, heads * view.depth, T{0});
+    const int64_t own = row * view.heads + block.head;
+    PerHead<T> source_score;
+    PerHead<T> sum = {};
+    std::copy_n(view.source_scores + own, heads, source_score);
+    repeat(heads, source_score);
+    T* total = gradients.features + own * view.depth;
+    std::fill_n(total, heads * view.depth, T{0});
     for (int64_t at = view.offsets[row]; at < end; at += kBlock) {
-      block.move_to(at, end);
-      const int32_t* columns = view.columns + at;
-      gather_raw(view, view.source_scores + own, view.target_scores, block, heads);
+      block.move_to(at, end, heads);
+      fill_coefficients(heads, source_score, block);
+      add_gathered<true>(view, gradient, view.features + own * view.depth, heads, block, total);
+      add_score_gradients(heads, block, sum);
       for (int64_t k = 0; k < block.count; ++k) {
-        const T* maximum = statistics.maximum + columns[k] * view.heads + block.head;
-        for (int64_t h = 0; h < heads; ++h)
-          block.alpha[k * heads + h] = leaky(block.raw[k * heads + h], view.negative_slope) - maximum[h];
+        T* place = gradients.scores + entry_at(view, at + k) * view.heads + block.head;
+        for (int64_t h = 0; h < heads; ++h) place[h] = block.score[k * heads + h];
       }
-      exponentiate(block);
-      fill_dots(view, view.features + own * view.depth, gradient, block);
-      fill_factor(view, view.edge_weights, block, heads);
-      for (int64_t k = 0; k < block.count; ++k) {
-        const int64_t other = columns[k] * view.heads + block.head;
-        for (int64_t h = 0; h < heads; ++h) {
-          const int64_t t = k * heads + h;
-          const T alpha = block.alpha[t] / statistics.sum[other + h];
-          const T slope = alpha * leaky_slope(block.raw[t], view.negative_slope);
-          sum[h] += slope * (block.factor[t] * block.dot[t] - delta[other + h]);
-          block.alpha[t] = alpha * block.factor[t];
-        }
-      }
-      add_weighted(view, block, block.alpha, gradient, features_gradient + own * view.depth);
+      if (gradients.edge_weights != nullptr) write_edge_gradients(heads, block);
     }
-    for (int64_t h = 0; h < heads; ++h) source_gradient[own + block.head + h] = sum[h];
+    fold(heads, sum);
+    std::copy_n(sum, heads, gradients.source_scores + own);
+  }
+
+ private:
+  QW_INLINE void fill_coefficients(int64_t heads, const PerHead<T>& source_score, Block<T>& block) const {
+    const T slope = view.negative_slope;
+    const int64_t size = block.size;
+    const int64_t stride = kAttentionFacts * view.heads;
+    gather(view, facts + kTargetScore * view.heads, stride, block, heads, block.score);
+    gather(view, facts + kMaximum * view.heads, stride, block, heads, block.maximum);
+    gather(view, facts + kReciprocal * view.heads, stride, block, heads, block.reciprocal);
+    gather(view, facts + kDelta * view.heads, stride, block, heads, block.delta);
+    if (view.dropout.active) {
+      drop(view, block, heads);
+    } else {
+      std::fill_n(block.factor, size, T{1});
+    }
+    for (int64_t t = 0; t < size; t += period<T>(heads)) {
+      for (int64_t p = 0; p < period<T>(heads); ++p) block.score[t + p] += source_score[p];
+    }
+    for (int64_t t = 0; t < size; ++t) {
+      const T numerator = exponential(leaky(block.score[t], slope) - block.maximum[t]);
+      block.alpha[t] = numerator * block.reciprocal[t];
+      block.coefficient[t] = block.alpha[t] * block.factor[t];
+    }
+    block.clear_padding(heads, block.alpha);
+    block.clear_padding(heads, block.coefficient);
+    if (view.edge_weights != nullptr) weigh(view, block, heads);
+  }
+
+  // score = its gradient
+  QW_INLINE void add_score_gradients(int64_t heads, Block<T>& block, PerHead<T>& sum) const {
+    const T slope = view.negative_slope;
+    const int64_t size = block.size;
+    for (int64_t t = 0; t < size; t += period<T>(heads)) {
+      for (int64_t p = 0; p < period<T>(heads); ++p) {
+        const T through = block.coefficient[t + p] * block.dot[t + p];
+        block.score[t + p] =
+            leaky_slope(block.score[t + p], slope) * (through - block.alpha[t + p] * block.delta[t + p]);
+        sum[p] += block.score[t + p];
+      }
+    }
+  }
+
+  QW_INLINE void write_edge_gradients(int64_t heads, const Block<T>& block) const {
+    for (int64_t k = 0; k < block.count; ++k) {
+      T of_heads = 0;
+      for (int64_t t = k * heads; t < (k + 1) * heads; ++t)
+        of_heads += block.alpha[t] * block.factor[t] * block.dot[t];
+      T& place = gradients.edge_weights[entry_at(view, block.begin + k)];
+      place = block.head == 0 ? of_heads : place + of_heads;
+    }
+  }
+};
+
+template <class T>
+struct BackwardRowsPass {
+  const AttentionView<T>& view;
+  const T* scores_gradient;
+  T* target_gradient;
+
+  QW_INLINE void operator()(int64_t row, int64_t heads, Block<T>& block) const {
+    T sum[kHeads] = {};
+    for (int64_t at = view.offsets[row]; at < view.offsets[row + 1]; ++at) {
+      for (int64_t h = 0; h < heads; ++h) sum[h] += scores_gradient[at * view.heads + block.head + h];
+    }
+    std::copy_n(sum, heads, target_gradient + row * view.heads + block.head);
   }
 };
 
@@ -354,13 +288,13 @@ QW_INLINE void run_rows(const Pass& pass, int64_t begin, int64_t end) {
   Block<T> block;
   for (int64_t row = begin; row < end; ++row) {
     for (block.head = 0; block.head < pass.view.heads; block.head += kHeads) {
-      block.heads = std::min(kHeads, pass.view.heads - block.head);
-      if (block.heads == kHeads) {
+      const int64_t heads = std::min(kHeads, pass.view.heads - block.head);
+      if (heads == kHeads) {
         pass(row, kHeads, block);
-      } else if (block.heads == 1) {
+      } else if (heads == 1) {
         pass(row, 1, block);
       } else {
-        pass(row, block.heads, block);
+        pass(row, heads, block);
       }
     }
   }
@@ -374,11 +308,11 @@ QW_MULTIVERSION void run_range(const ForwardPass<double>& pass, int64_t begin, i
   run_rows<double>(pass, begin, end);
 }
 
-QW_MULTIVERSION void run_range(const BackwardRowsPass<float>& pass, int64_t begin, int64_t end) {
+QW_MULTIVERSION void run_range(const RowFactsPass<float>& pass, int64_t begin, int64_t end) {
   run_rows<float>(pass, begin, end);
 }
 
-QW_MULTIVERSION void run_range(const BackwardRowsPass<double>& pass, int64_t begin, int64_t end) {
+QW_MULTIVERSION void run_range(const RowFactsPass<double>& pass, int64_t begin, int64_t end) {
   run_rows<double>(pass, begin, end);
 }
 
@@ -390,13 +324,25 @@ QW_MULTIVERSION void run_range(const BackwardColumnsPass<double>& pass, int64_t 
   run_rows<double>(pass, begin, end);
 }
 
+QW_MULTIVERSION void run_range(const BackwardRowsPass<float>& pass, int64_t begin, int64_t end) {
+  run_rows<float>(pass, begin, end);
+}
+
+QW_MULTIVERSION void run_range(const BackwardRowsPass<double>& pass, int64_t begin, int64_t end) {
+  run_rows<double>(pass, begin, end);
+}
+
 template <class Pass>
-void run(const Pass& pass) {
+void run(const Pass& pass, int64_t work_per_entry) {
   const auto& view = pass.view;
   const std::span<const int64_t> offsets(view.offsets, static_cast<size_t>(view.nodes) + 1);
-  const int64_t work_per_entry = view.heads * (view.depth + kWorkPerHead);
   parallel_rows(offsets, kWorkPerThread / work_per_entry,
                 [&](int64_t begin, int64_t end) { run_range(pass, begin, end); });
+}
+
+template <class T>
+int64_t gathering_work(const AttentionView<T>& view) {
+  return view.heads * (view.depth + kWorkPerHead);
 }
 
 }  // namespace
@@ -404,37 +350,42 @@ void run(const Pass& pass) {
 template <class T>
 void graph_attention_forward_cpu(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
                                  T* result) {
-  run(ForwardPass<T>{view, statistics, result});
+  run(ForwardPass<T>{view, statistics, result}, gathering_work(view));
 }
 
 template <class T>
-void graph_attention_backward_rows_cpu(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
-                                       const T* gradient, T* delta, T* target_gradient, T* edge_gradient) {
-  run(BackwardRowsPass<T>{view, statistics, gradient, delta, target_gradient, edge_gradient});
+void graph_attention_row_facts_cpu(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
+                                   const T* result, const T* gradient, T* facts) {
+  const RowFactsPass<T> pass{view, statistics, result, gradient, facts};
+  parallel_for(view.nodes, kWorkPerThread / gathering_work(view),
+               [&](int64_t begin, int64_t end) { run_range(pass, begin, end); });
 }
 
 template <class T>
-void graph_attention_backward_columns_cpu(const AttentionView<T>& view,
-                                          const AttentionStatistics<T>& statistics, const T* gradient,
-                                          const T* delta, T* features_gradient, T* source_gradient) {
-  run(BackwardColumnsPass<T>{view, statistics, gradient, delta, features_gradient, source_gradient});
+void graph_attention_backward_columns_cpu(const AttentionView<T>& view, const T* facts, const T* gradient,
+                                          const AttentionGradients<T>& gradients) {
+  run(BackwardColumnsPass<T>{view, facts, gradient, gradients}, gathering_work(view));
+}
+
+template <class T>
+void graph_attention_backward_rows_cpu(const AttentionView<T>& view, const T* scores_gradient,
+                                       T* target_gradient) {
+  run(BackwardRowsPass<T>{view, scores_gradient, target_gradient}, view.heads);
 }
 
 template void graph_attention_forward_cpu(const AttentionView<float>&, const AttentionStatistics<float>&,
                                           float*);
 template void graph_attention_forward_cpu(const AttentionView<double>&, const AttentionStatistics<double>&,
                                           double*);
-template void graph_attention_backward_rows_cpu(const AttentionView<float>&,
-                                                const AttentionStatistics<float>&, const float*, float*,
-                                                float*, float*);
-template void graph_attention_backward_rows_cpu(const AttentionView<double>&,
-                                                const AttentionStatistics<double>&, const double*, double*,
-                                                double*, double*);
-template void graph_attention_backward_columns_cpu(const AttentionView<float>&,
-                                                   const AttentionStatistics<float>&, const float*,
-                                                   const float*, float*, float*);
-template void graph_attention_backward_columns_cpu(const AttentionView<double>&,
-                                                   const AttentionStatistics<double>&, const double*,
-                                                   const double*, double*, double*);
+template void graph_attention_row_facts_cpu(const AttentionView<float>&, const AttentionStatistics<float>&,
+                                            const float*, const float*, float*);
+template void graph_attention_row_facts_cpu(const AttentionView<double>&, const AttentionStatistics<double>&,
+                                            const double*, const double*, double*);
+template void graph_attention_backward_columns_cpu(const AttentionView<float>&, const float*, const float*,
+                                                   const AttentionGradients<float>&);
+template void graph_attention_backward_columns_cpu(const AttentionView<double>&, const double*, const double*,
+                                                   const AttentionGradients<double>&);
+template void graph_attention_backward_rows_cpu(const AttentionView<float>&, const float*, float*);
+template void graph_attention_backward_rows_cpu(const AttentionView<double>&, const double*, double*);
 
 }  // namespace qw::kernels

@@ -63,6 +63,20 @@ at::Tensor noise(const std::vector<EdgeId>& carriers, int64_t columns, uint64_t 
   return values;
 }
 
+// As flow_step_ returns them, of a flow that took no step yet.
+at::Tensor first_measures(const at::Tensor& flow, const FlowEdges& edges) {
+  const at::Tensor sizes = flow.to(at::kDouble).abs().sum(1).cpu();
+  const at::Tensor costs = edges.costs.to(at::kDouble).cpu();
+  const auto* size = sizes.data_ptr<double>();
+  at::Tensor measures = at::zeros({3}, at::kDouble);
+  auto* out = measures.data_ptr<double>();
+  for (int64_t e = 0; e < sizes.size(0); ++e) {
+    out[0] += size[e] * (costs.numel() == 0 ? 1.0 : costs.data_ptr<double>()[e]);
+  }
+  out[1] = static_cast<double>(at::count_nonzero(flow).item<int64_t>());
+  return measures;
+}
+
 }  // namespace
 
 Flow::Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,
@@ -84,6 +98,7 @@ Flow::Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns
   second_moment_ = at::zeros({count, columns}, tensors);
   options_.step.directed = graph.directed();
   options_.step.step = 0;
+  measured_ = first_measures(values_, edges_);
 }
 
 const at::Tensor& Flow::brought() {
@@ -91,41 +106,22 @@ const at::Tensor& Flow::brought() {
   return brought_;
 }
 
-void Flow::measure() {
-  if (measured_) return;
-  const at::Tensor sizes = values_.detach().to(at::kDouble).abs().sum(1).cpu();
-  const at::Tensor costs = edges_.costs.to(at::kDouble).cpu();
-  const auto* size = sizes.data_ptr<double>();
-  cost_ = 0;
-  for (int64_t e = 0; e < sizes.size(0); ++e) {
-    cost_ += size[e] * (costs.numel() == 0 ? 1.0 : costs.data_ptr<double>()[e]);
-  }
-  measured_ = true;
-}
-
-double Flow::cost() {
-  measure();
-  return cost_;
-}
+double Flow::cost() const { return measured_.data_ptr<double>()[0]; }
 
 void Flow::step(const at::Tensor& residual) {
   const at::Tensor extra = values_.grad().defined() ? values_.grad().contiguous()
                                                     : at::empty({0}, values_.options().requires_grad(false));
   ++options_.step.step;
-  const at::Tensor statistics =
-      flow_step_(values_.detach(), first_moment_, second_moment_, residual, extra, edges_, options_.step);
-  const auto* numbers = statistics.data_ptr<double>();
-  cost_ = numbers[0];
-  violation_ = numbers[2];
-  measured_ = true;
+  measured_.copy_(
+      flow_step_(values_.detach(), first_moment_, second_moment_, residual, extra, edges_, options_.step));
   brought_ = at::Tensor();
   drop_gradient();
 }
 
-FlowSummary Flow::summary() {
+FlowSummary Flow::summary() const {
   FlowSummary summary;
   summary.l1 = cost();
-  summary.violation = violation_;
+  summary.violation = measured_.data_ptr<double>()[2];
   summary.entries = values_.numel();
   const at::Tensor sizes = values_.detach().abs().to(at::kDouble).cpu().flatten();
   std::vector<double> sorted(sizes.data_ptr<double>(), sizes.data_ptr<double>() + sizes.numel());
@@ -138,14 +134,15 @@ FlowSummary Flow::summary() {
   return summary;
 }
 
-std::vector<Buffer> Flow::state() const {
-  return {{"flow", values_.detach()}, {"flow.first", first_moment_}, {"flow.second", second_moment_}};
+std::vector<Buffer> Flow::state() const { return {{"flow", values_.detach()}, {"flow.measured", measured_}}; }
+
+std::vector<Buffer> Flow::moments() const {
+  return {{"flow.first", first_moment_}, {"flow.second", second_moment_}};
 }
 
 void Flow::changed(int64_t steps) {
   options_.step.step = steps;
   brought_ = at::Tensor();
-  measured_ = false;
 }
 
 }  // namespace qw

@@ -124,7 +124,9 @@ std::vector<Buffer> Learner::predicting_state() const {
     for (const Parameter& parameter : set->all()) state.push_back({parameter.name, parameter.value.detach()});
     for (const Buffer& buffer : set->buffers()) state.push_back(buffer);
   }
-  if (flow_) state.push_back({"flow", flow_->values().detach()});
+  if (flow_) {
+    for (const Buffer& each : flow_->state()) state.push_back(each);
+  }
   return state;
 }
 
@@ -132,17 +134,17 @@ std::vector<Buffer> Learner::state() const {
   std::vector<Buffer> state = predicting_state();
   for (const Buffer& moment : optimizer_->state()) state.push_back(moment);
   if (flow_) {
-    const std::vector<Buffer> of_flow = flow_->state();
-    state.insert(state.end(), of_flow.begin() + 1, of_flow.end());  // its values stand there already
+    for (const Buffer& moment : flow_->moments()) state.push_back(moment);
   }
   return state;
 }
 
 std::vector<int64_t> Learner::counts() const { return {optimizer_->steps(), flow_ ? flow_->steps() : 0}; }
 
-void Learner::restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts) {
-  if (counts.size() != 2) fail("the checkpoint does not count its steps");
-  copy_by_name(tensors, state(), "checkpoint");
+void Learner::restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts,
+                      const std::string& from) {
+  if (counts.size() != 2) fail(fmt::format("{}: does not count the steps of network and flow", from));
+  copy_by_name(tensors, state(), from);
   optimizer_->set_steps(counts[0]);
   if (flow_) flow_->changed(counts[1]);
 }

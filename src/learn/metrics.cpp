@@ -143,7 +143,7 @@ Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Sco
     together.missed += each.missed;
   }
   return {{"macro_f1", macro_f1(counts)},
-          {"micro_f1", together.f1()},
+          {"micro_f1", macro_f1({together})},
           {"accuracy", label_accuracy(targets, nodes, counts)}};
 }
 
@@ -164,12 +164,13 @@ std::vector<ClassRow> by_class(const Targets& targets, std::span<const NodeId> n
 }
 
 Summary summarise(const std::vector<double>& runs) {
-  Summary summary{kNothing, 0, 0};
-  if (runs.empty()) return summary;
+  if (runs.empty()) return {kNothing, kNothing, kNothing};
+  Summary summary;
   const auto count = static_cast<double>(runs.size());
   double sum = 0, squares = 0;
   for (const double run : runs) sum += run;
   summary.mean = sum / count;
+  if (!std::isfinite(summary.mean)) return {summary.mean, kNothing, kNothing};
   for (const double run : runs) squares += (run - summary.mean) * (run - summary.mean);
   if (runs.size() > 1) summary.std = std::sqrt(squares / (count - 1));
   constexpr int kDraws = 1000;
@@ -177,8 +178,9 @@ Summary summarise(const std::vector<double>& runs) {
   std::vector<double> means(kDraws, 0.0);
   for (int draw = 0; draw < kDraws; ++draw) {
     for (size_t i = 0; i < runs.size(); ++i) {
-      means[draw] += runs[stream.below(draw * runs.size() + i, runs.size())] / count;
+      means[draw] += runs[stream.below(draw * runs.size() + i, runs.size())];
     }
+    means[draw] /= count;
   }
   std::sort(means.begin(), means.end());
   summary.ci95 = std::max(summary.mean - means[kDraws / 40], means[kDraws - 1 - kDraws / 40] - summary.mean);

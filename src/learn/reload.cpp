@@ -2,7 +2,7 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <unordered_map>
 
 #include "learn/run_files.h"
@@ -26,35 +26,48 @@ std::vector<NodeId> places(const Dataset& from, const Dataset& to) {
   return result;
 }
 
-std::map<std::pair<NodeId, NodeId>, EdgeId> edges_by_ends(const Graph& graph) {
-  std::map<std::pair<NodeId, NodeId>, EdgeId> edges;
-  for (EdgeId e = 0; e < graph.num_edges(); ++e) edges[{graph.heads()[e], graph.tails()[e]}] = e;
-  return edges;
+// The edge between two nodes, or the one `repeat` places after it where several join them; -1: none.
+EdgeId find_edge(const Graph& graph, NodeId head, NodeId tail, int64_t repeat) {
+  const auto heads = graph.heads(), tails = graph.tails();
+  const auto [first, last] = std::equal_range(heads.begin(), heads.end(), head);
+  const auto begin = tails.begin() + (first - heads.begin()), end = tails.begin() + (last - heads.begin());
+  const auto found = std::lower_bound(begin, end, tail);
+  if (end - found <= repeat || *(found + repeat) != tail) return -1;
+  return found + repeat - tails.begin();
 }
 
 // The flow of a run on the edges of `dataset` [E, C]: zero on edges that were not there, turned around where
 // the ends of an edge changed their order.
-at::Tensor full_flow(const SafetensorsFile& file, const Dataset& trained_on, const Dataset& dataset) {
-  const at::Tensor flow = tensor_from(file.get("flow"));
+at::Tensor full_flow(const SafetensorsFile& file, const std::string& name, int64_t columns,
+                     const Dataset& trained_on, const Dataset& dataset) {
+  const std::vector<float> flow = file.values<float>("flow");
   const std::vector<int32_t> heads = file.values<int32_t>("heads"), tails = file.values<int32_t>("tails");
+  if (heads.size() != tails.size() || flow.size() != heads.size() * static_cast<size_t>(columns)) {
+    fail(fmt::format("{}: {} heads, {} tails and {} numbers are no flow for {} columns", name, heads.size(),
+                     tails.size(), flow.size(), columns));
+  }
   const std::vector<NodeId> place = places(trained_on, dataset);
-  const auto edges = edges_by_ends(dataset.graph);
-  at::Tensor result = at::zeros({dataset.graph.num_edges(), flow.size(1)}, flow.options());
+  at::Tensor result = at::zeros({dataset.graph.num_edges(), columns}, at::kFloat);
+  int64_t repeat = 0;
   for (size_t k = 0; k < heads.size(); ++k) {
-    if (heads[k] < 0 || tails[k] < 0 || heads[k] >= trained_on.graph.num_nodes() ||
-        tails[k] >= trained_on.graph.num_nodes()) {
-      fail("the flow has edges that the data it was trained on has not");
+    if (std::min(heads[k], tails[k]) < 0 ||
+        std::max(heads[k], tails[k]) >= static_cast<int64_t>(place.size())) {
+      fail(fmt::format("{}: has an edge from {} to {}, which the data it was trained on has not", name,
+                       heads[k], tails[k]));
     }
+    repeat = k > 0 && heads[k] == heads[k - 1] && tails[k] == tails[k - 1] ? repeat + 1 : 0;
     const NodeId head = place[heads[k]], tail = place[tails[k]];
     if (head < 0 || tail < 0) continue;
-    const auto same = edges.find({head, tail});
-    const auto turned = edges.find({tail, head});
-    const auto row = static_cast<int64_t>(k);
-    if (same != edges.end()) {
-      result[same->second] = flow[row];
-    } else if (turned != edges.end() && !dataset.graph.directed()) {
-      result[turned->second] = -flow[row];
+    EdgeId edge = find_edge(dataset.graph, head, tail, repeat);
+    float sign = 1;
+    if (edge < 0 && !dataset.graph.directed()) {
+      edge = find_edge(dataset.graph, tail, head, repeat);
+      sign = -1;
     }
+    if (edge < 0) continue;
+    const float* from = flow.data() + k * columns;
+    std::transform(from, from + columns, result.data_ptr<float>() + edge * columns,
+                   [sign](float value) { return sign * value; });
   }
   return result;
 }
@@ -84,7 +97,8 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
   const std::filesystem::path flow_path = run_folder / "flow.safetensors";
   if (std::filesystem::exists(flow_path)) {
     const SafetensorsFile file = SafetensorsFile::read(flow_path);
-    const at::Tensor flow = full_flow(file, trained_on, dataset);
+    const at::Tensor flow =
+        full_flow(file, flow_path.string(), loaded.config.shape.outputs, trained_on, dataset);
     reloaded.scores.transport = incidence(flow, graph.incidence());
     if (file.find("edge_predictor.lin1.weight") != nullptr) {
       ParameterSet parameters(0, at::kFloat);

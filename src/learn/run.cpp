@@ -160,6 +160,7 @@ Split split_of(const TrainRequest& request, const Dataset& dataset, int64_t run)
 std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request,
                              const std::filesystem::path& folder,
                              const std::function<void(const TrainProgress&)>& progress) {
+  request_from_json(to_json(request), "request");  // a program may ask for anything
   check_device(request);
   if (!folder.empty()) claim_folder(folder, request);
   const GraphTensors graph(dataset.graph, at::kFloat);

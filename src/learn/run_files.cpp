@@ -147,7 +147,8 @@ std::string predictions_csv(const Dataset& dataset, const Scores& scores, const 
   const bool regression = targets.task == Task::kRegression;
   const at::Tensor sum = scores.transport.numel() == 0 ? scores.network : scores.network + scores.transport;
   const at::Tensor total = as_float_rows(sum), network = as_float_rows(scores.network);
-  const at::Tensor transport = as_float_rows(sum - scores.network);
+  const at::Tensor transport =
+      scores.transport.numel() == 0 ? at::zeros_like(network) : as_float_rows(scores.transport);
   const at::Tensor probabilities =
       as_float_rows(targets.task == Task::kMultiLabel ? at::sigmoid(sum) : at::softmax(sum, 1));
   std::string text = "id,prediction";

@@ -35,6 +35,19 @@ Moments moments_of(const Visit& visit) {
   return moments;
 }
 
+// Few rows of a table may be sparse by chance, where all of it was not.
+Features dense_copy(const Features& features) {
+  if (!features.sparse) return features;
+  Features dense{features.rows, features.columns, false, {}, {}, {}, {}, features.names};
+  dense.dense.assign(features.rows * features.columns, 0.0f);
+  for (int64_t row = 0; row < features.rows; ++row) {
+    for (int64_t at = features.offsets[row]; at < features.offsets[row + 1]; ++at) {
+      dense.dense[row * features.columns + features.indices[at]] = features.values[at];
+    }
+  }
+  return dense;
+}
+
 }  // namespace
 
 FeatureScaling::FeatureScaling(const std::string& kind, const Dataset& trained_on)
@@ -56,8 +69,8 @@ FeatureScaling::FeatureScaling(const std::string& kind, const Dataset& trained_o
 
 Features FeatureScaling::apply(const Features& features) const {
   if (kind_ == "rows") return row_normalised(features);
-  if (kind_ != "columns" || features.sparse) return features;
-  Features scaled = features;
+  if (kind_ != "columns") return features;
+  Features scaled = dense_copy(features);
   for (int64_t row = 0; row < features.rows; ++row) {
     for (int64_t column = 0; column < features.columns; ++column) {
       float& value = scaled.dense[row * features.columns + column];

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/safetensors.h"
+#include "core/text.h"
 #include "nn/tensor_file.h"
 #include "qw/core/error.h"
 
@@ -18,10 +19,11 @@ namespace {
 constexpr int kCheckpointSchema = 1;
 constexpr const char* kBestPrefix = "best/";
 constexpr const char* kHistory = "history";
-constexpr int64_t kHistoryColumns = 5;
+constexpr size_t kHistoryColumns = 5;
 
 at::Tensor history_tensor(const std::vector<EpochRecord>& history) {
-  at::Tensor rows = at::empty({static_cast<int64_t>(history.size()), kHistoryColumns}, at::kDouble);
+  at::Tensor rows =
+      at::empty({static_cast<int64_t>(history.size()), static_cast<int64_t>(kHistoryColumns)}, at::kDouble);
   auto* out = rows.data_ptr<double>();
   for (const EpochRecord& r : history) {
     for (const double value : {r.loss, r.val_loss, r.train_metric, r.val_metric, r.test_metric})
@@ -30,14 +32,23 @@ at::Tensor history_tensor(const std::vector<EpochRecord>& history) {
   return rows;
 }
 
-std::vector<EpochRecord> history_from(const at::Tensor& rows) {
+std::vector<EpochRecord> history_from(const SafetensorsFile& file) {
+  const std::vector<double> numbers = file.values<double>(kHistory);
   std::vector<EpochRecord> history;
-  const at::Tensor numbers = rows.contiguous();
-  const auto* row = numbers.data_ptr<double>();
-  for (int64_t epoch = 0; epoch < rows.size(0); ++epoch, row += kHistoryColumns) {
-    history.push_back({epoch, row[0], row[1], row[2], row[3], row[4]});
+  for (size_t at = 0; at + kHistoryColumns <= numbers.size(); at += kHistoryColumns) {
+    const double* row = numbers.data() + at;
+    history.push_back({static_cast<int64_t>(history.size()), row[0], row[1], row[2], row[3], row[4]});
   }
   return history;
+}
+
+std::vector<int64_t> counts_from(const std::string& text) {
+  const nlohmann::json counts = nlohmann::json::parse(text, nullptr, false);
+  std::vector<int64_t> result;
+  for (const nlohmann::json& count : counts.is_array() ? counts : nlohmann::json::array()) {
+    if (count.is_number_unsigned()) result.push_back(count.get<int64_t>());
+  }
+  return result;
 }
 
 bool all_finite(const at::Tensor& tensor) {
@@ -144,25 +155,28 @@ void Trainer::load_checkpoint(const std::filesystem::path& path) {
     fail(fmt::format("{}: schema {} is not the {} that this qw reads", path.string(), field("schema"),
                      kCheckpointSchema));
   }
-  const nlohmann::json counts = nlohmann::json::parse(field("counts"), nullptr, false);
-  if (!counts.is_array()) fail(fmt::format("{}: counts are no list", path.string()));
+  history_ = history_from(file);
+  const auto best_epoch = parse_integer(field("best_epoch"));
+  if (!best_epoch || *best_epoch < 0 || *best_epoch >= static_cast<int64_t>(history_.size())) {
+    fail(fmt::format("{}: best epoch {} is none of the {} in its history", path.string(), field("best_epoch"),
+                     history_.size()));
+  }
+  best_epoch_ = *best_epoch;
   std::vector<Buffer> tensors, best;
   for (const StoredTensor& stored : file.tensors()) {
-    if (stored.name == kHistory) {
-      history_ = history_from(tensor_from(stored));
-    } else if (stored.name.starts_with(kBestPrefix)) {
+    if (stored.name == kHistory) continue;
+    if (stored.name.starts_with(kBestPrefix)) {
       best.push_back({stored.name.substr(std::string(kBestPrefix).size()), tensor_from(stored)});
     } else {
       tensors.push_back({stored.name, tensor_from(stored)});
     }
   }
-  learner_->restore(tensors, counts.get<std::vector<int64_t>>());
+  learner_->restore(tensors, counts_from(field("counts")), path.string());
   best_state_.clear();
   for (const Buffer& each : learner_->predicting_state()) {
     best_state_.push_back({each.name, each.value.clone()});
   }
   copy_by_name(best, best_state_, path.string());
-  best_epoch_ = std::stoll(field("best_epoch"));
   finished_ = field("finished") == "true";
 }
 

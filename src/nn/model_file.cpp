@@ -1,5 +1,6 @@
 #include "qw/nn/model_file.h"
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +15,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::filesystem::path config_path(std::filesystem::path path) { return path.replace_extension(".json"); }
+constexpr int64_t kLargestExtent = int64_t{1} << 40;  // sums of two still fit; memory ends far below
+
+std::filesystem::path config_path(const std::filesystem::path& path) {
+  auto config = std::filesystem::path(path).replace_extension(".json");
+  if (config == path) {
+    fail(fmt::format(
+        "{}: is where the description goes; name the file of the tensors otherwise, as in {}.safetensors",
+        path.string(), path.stem().string()));
+  }
+  return config;
+}
 
 std::vector<Buffer> tensors_of(const Model& model) {
   std::vector<Buffer> tensors;
@@ -51,7 +62,20 @@ const Json& member(const Json& object, const char* name, const std::string& file
 int64_t integer(const Json& object, const char* name, const std::string& file) {
   const Json& value = member(object, name, file);
   if (!value.is_number_integer()) fail(fmt::format("{}: \"{}\" is not a whole number", file, name));
-  return value.get<int64_t>();
+  const auto number = value.get<int64_t>();
+  if (number < 0 && value.is_number_unsigned()) {
+    fail(fmt::format("{}: \"{}\" is {}, more than 64 bits can hold", file, name, value.dump()));
+  }
+  return number;
+}
+
+int64_t extent(const Json& shape, const char* name, const std::string& file) {
+  const int64_t value = integer(shape, name, file);
+  if (value < 0) fail(fmt::format("{}: \"{}\" is negative", file, name));
+  if (value > kLargestExtent) {
+    fail(fmt::format("{}: \"{}\" is {}; at most {} are possible", file, name, value, kLargestExtent));
+  }
+  return value;
 }
 
 ModelConfig config_from(const Json& document, const std::string& file) {
@@ -65,8 +89,7 @@ ModelConfig config_from(const Json& document, const std::string& file) {
   if (!model.is_string()) fail(fmt::format("{}: \"model\" is not a name", file));
   config.model = model.get<std::string>();
   for (const ShapeField& field : kShapeFields) {
-    config.shape.*field.member = integer(member(document, "shape", file), field.name, file);
-    if (config.shape.*field.member < 0) fail(fmt::format("{}: \"{}\" is negative", file, field.name));
+    config.shape.*field.member = extent(member(document, "shape", file), field.name, file);
   }
   try {
     find_model(config.model);
@@ -75,6 +98,16 @@ ModelConfig config_from(const Json& document, const std::string& file) {
     fail(fmt::format("{}: {}", file, error.what()));
   }
   return config;
+}
+
+std::unique_ptr<Model> make_model(const ModelConfig& config, const at::TensorOptions& options,
+                                  const std::string& file) {
+  try {
+    return find_model(config.model).make(config.shape, config.options, 0, options);
+  } catch (const c10::Error& error) {  // most likely it wants more memory than there is
+    fail(fmt::format("{}: the model that it describes cannot be made: {}", file,
+                     error.what_without_backtrace()));
+  }
 }
 
 }  // namespace
@@ -93,7 +126,7 @@ LoadedModel load_model(const std::filesystem::path& path, const at::TensorOption
   const Json document = Json::parse(read_file(config_file), nullptr, false);
   if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config_file));
   LoadedModel loaded{config_from(document, config_file), nullptr};
-  loaded.model = find_model(loaded.config.model).make(loaded.config.shape, loaded.config.options, 0, options);
+  loaded.model = make_model(loaded.config, options, config_file);
   load_parameters(path, *loaded.model);
   return loaded;
 }

@@ -23,9 +23,8 @@ void check_pattern(const char* op, const SparsePattern& pattern, const at::Tenso
               "; the pattern must be square");
   TORCH_CHECK(pattern.transposed_columns.size(0) == entries, op, ": the pattern has ", entries,
               " entries, its transpose ", pattern.transposed_columns.size(0));
-  TORCH_CHECK(pattern.order.size(0) == entries || pattern.order.size(0) == 0, op,
-              ": order must have an entry for each of ", entries, " entries, or none, got ",
-              pattern.order.size(0));
+  TORCH_CHECK(pattern.order.size(0) == entries, op, ": order must have an entry for each of ", entries,
+              " entries, got ", pattern.order.size(0), "; SparsePattern::symmetric has none");
 }
 
 void check_like(const char* op, const char* name, const at::Tensor& tensor, at::IntArrayRef sizes,
@@ -36,9 +35,8 @@ void check_like(const char* op, const char* name, const at::Tensor& tensor, at::
               ", got ", tensor.sizes(), " of ", tensor.scalar_type(), " on ", tensor.device());
 }
 
-void check_options(const char* op, const AttentionInputs& inputs) {
+void check_options(const char* op, const GraphAttentionOptions& options) {
   constexpr int64_t kCounterEnd = int64_t{1} << 32;
-  const GraphAttentionOptions& options = inputs.options;
   TORCH_CHECK(std::isfinite(options.negative_slope), op, ": negative_slope must be finite, got ",
               options.negative_slope);
   TORCH_CHECK(options.dropout >= 0 && options.dropout < 1, op, ": dropout must be in [0, 1), got ",
@@ -47,8 +45,6 @@ void check_options(const char* op, const AttentionInputs& inputs) {
               options.epoch);
   TORCH_CHECK(options.layer >= 0 && options.layer < kCounterEnd, op, ": layer must be in [0, 2^32), got ",
               options.layer);
-  TORCH_CHECK(options.dropout == 0 || inputs.pattern.order.size(0) == inputs.pattern.columns.size(0), op,
-              ": dropout needs the pattern's order, which SparsePattern::symmetric does not have");
 }
 
 }  // namespace
@@ -69,15 +65,16 @@ void check_graph_attention(const char* op, const AttentionInputs& inputs) {
   const at::Tensor& weights = inputs.edge_weights;
   if (weights.dim() != 1 || weights.size(0) != 0)
     check_like(op, "edge_weights", weights, {inputs.pattern.columns.size(0)}, features);
-  check_options(op, inputs);
+  check_options(op, inputs.options);
 }
 
-void check_graph_attention_backward(const AttentionInputs& inputs, const AttentionSoftmax& softmax,
+void check_graph_attention_backward(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                                     const at::Tensor& gradient, bool edge_weights_gradient) {
   constexpr const char* kOp = "qw::graph_attention_backward";
   check_graph_attention(kOp, inputs);
-  check_like(kOp, "maximum", softmax.maximum, inputs.source_scores.sizes(), inputs.features);
-  check_like(kOp, "sum", softmax.sum, inputs.source_scores.sizes(), inputs.features);
+  check_like(kOp, "result", outputs.result, inputs.features.sizes(), inputs.features);
+  check_like(kOp, "maximum", outputs.maximum, inputs.source_scores.sizes(), inputs.features);
+  check_like(kOp, "sum", outputs.sum, inputs.source_scores.sizes(), inputs.features);
   check_like(kOp, "gradient", gradient, inputs.features.sizes(), inputs.features);
   TORCH_CHECK(!edge_weights_gradient || inputs.edge_weights.size(0) == inputs.pattern.columns.size(0), kOp,
               ": there is no gradient for edge weights that are not there");
@@ -92,30 +89,32 @@ using Forward = std::tuple<at::Tensor, at::Tensor, at::Tensor>(const at::Tensor&
 using Backward = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>(
     const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
     const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-    const at::Tensor&, const at::Tensor&, double, double, int64_t, int64_t, int64_t, bool);
+    const at::Tensor&, const at::Tensor&, const at::Tensor&, double, double, int64_t, int64_t, int64_t, bool);
 using Whole = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                          const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                          const at::Tensor&, double, double, int64_t, int64_t, int64_t);
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_attention_forward(const AttentionInputs& inputs) {
+AttentionOutputs graph_attention_forward(const AttentionInputs& inputs) {
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention_forward", "").typed<Forward>();
   const auto& [pattern, features, source_scores, target_scores, edge_weights, options] = inputs;
-  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, features, source_scores, target_scores, edge_weights, options.negative_slope,
-                 options.dropout, options.seed, options.epoch, options.layer);
+  const auto [result, maximum, sum] =
+      op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
+              pattern.order, features, source_scores, target_scores, edge_weights, options.negative_slope,
+              options.dropout, options.seed, options.epoch, options.layer);
+  return {result, maximum, sum};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backward(
-    const AttentionInputs& inputs, const AttentionSoftmax& softmax, const at::Tensor& gradient,
+    const AttentionInputs& inputs, const AttentionOutputs& outputs, const at::Tensor& gradient,
     bool edge_weights_gradient) {
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention_backward", "").typed<Backward>();
   const auto& [pattern, features, source_scores, target_scores, edge_weights, options] = inputs;
   return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, features, source_scores, target_scores, edge_weights, softmax.maximum,
-                 softmax.sum, gradient, options.negative_slope, options.dropout, options.seed, options.epoch,
-                 options.layer, edge_weights_gradient);
+                 pattern.order, features, source_scores, target_scores, edge_weights, outputs.result,
+                 outputs.maximum, outputs.sum, gradient, options.negative_slope, options.dropout,
+                 options.seed, options.epoch, options.layer, edge_weights_gradient);
 }
 
 namespace {
@@ -134,7 +133,7 @@ at::Tensor graph_attention_without_gradient(const at::Tensor& offsets, const at:
                                edge_weights,
                                {negative_slope, dropout, seed, epoch, layer}};
   check_graph_attention("qw::graph_attention", inputs);
-  return std::get<0>(graph_attention_forward(inputs));
+  return graph_attention_forward(inputs).result;
 }
 
 }  // namespace
@@ -165,9 +164,9 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "graph_attention_backward(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
       "Tensor transposed_columns, Tensor order, Tensor features, Tensor source_scores, Tensor target_scores, "
-      "Tensor edge_weights, Tensor maximum, Tensor sum, Tensor gradient, float negative_slope, float "
-      "dropout, "
-      "int seed, int epoch, int layer, bool edge_weights_gradient) -> (Tensor, Tensor, Tensor, Tensor)");
+      "Tensor edge_weights, Tensor result, Tensor maximum, Tensor sum, Tensor gradient, "
+      "float negative_slope, float dropout, int seed, int epoch, int layer, bool edge_weights_gradient) -> "
+      "(Tensor, Tensor, Tensor, Tensor)");
 }
 
 TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {

@@ -21,9 +21,10 @@ using torch::autograd::variable_list;
 // The softmax's Jacobian is da_ij/dscore_ik = a_ij ([j = k] - a_ik), so with delta_i = sum_k a_ik dL/da_ik
 //   dL/draw_ij  = s_ij a_ij (dL/da_ij - delta_i),    s_ij = 1 if raw_ij > 0 else negative_slope
 //   dL/dtarget_i = sum_j dL/draw_ij,    dL/dsource_j = sum_i dL/draw_ij.
-// Rows give delta, dL/dtarget and dL/dw; then columns, with delta, dL/dx and dL/dsource. In a row
-//   dL/dtarget_i = sum_j s_ij a_ij dL/da_ij - delta_i sum_j s_ij a_ij
-// needs one pass only. The backward pass is not differentiable again.
+// Nothing has to be gathered for delta: the coefficients of its products are those of y,
+//   delta_i = sum_k a_ik w_ik d_ik <G_i, x_k> = <G_i, y_i>,
+// so the columns, each q_ij once, give all but dL/dtarget, and write dL/draw_ij for the rows to sum. The
+// backward pass is not differentiable again.
 class GraphAttention : public torch::autograd::Function<GraphAttention> {
  public:
   static at::Tensor forward(AutogradContext* context, const SparsePattern& pattern,
@@ -33,7 +34,7 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const AttentionInputs inputs{pattern, features, source_scores, target_scores, edge_weights, options};
     check_graph_attention("qw::graph_attention", inputs);
-    const auto [result, maximum, sum] = graph_attention_forward(inputs);
+    const AttentionOutputs outputs = graph_attention_forward(inputs);
     context->saved_data["edge_weights_need_gradient"] =
         edge_weights.requires_grad() && edge_weights.size(0) == pattern.columns.size(0);
     context->saved_data["negative_slope"] = options.negative_slope;
@@ -43,8 +44,8 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
     context->saved_data["layer"] = options.layer;
     context->save_for_backward({pattern.offsets, pattern.columns, pattern.transposed_offsets,
                                 pattern.transposed_columns, pattern.order, features, source_scores,
-                                target_scores, edge_weights, maximum, sum});
-    return result;
+                                target_scores, edge_weights, outputs.result, outputs.maximum, outputs.sum});
+    return outputs.result;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -60,8 +61,8 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
                                  saved[8],
                                  {data["negative_slope"].toDouble(), data["dropout"].toDouble(),
                                   data["seed"].toInt(), data["epoch"].toInt(), data["layer"].toInt()}};
-    const auto [features, source_scores, target_scores, edge_weights] =
-        graph_attention_backward(inputs, {saved[9], saved[10]}, gradients[0], edge_weights_need_gradient);
+    const auto [features, source_scores, target_scores, edge_weights] = graph_attention_backward(
+        inputs, {saved[9], saved[10], saved[11]}, gradients[0], edge_weights_need_gradient);
     return {at::Tensor(),
             features,
             source_scores,

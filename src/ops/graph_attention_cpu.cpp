@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 #include <torch/library.h>
 
+#include "kernels/dropout.h"
 #include "kernels/graph_attention.h"
 #include "ops/counted.h"
 #include "ops/graph_attention_parts.h"
@@ -20,8 +21,11 @@ AttentionInputs contiguous(const AttentionInputs& inputs) {
 
 template <class T>
 kernels::AttentionDropout<T> dropout_of(const GraphAttentionOptions& options) {
-  return {static_cast<uint32_t>(options.dropout * 0x1p32), static_cast<T>(1.0 / (1.0 - options.dropout)),
-          static_cast<uint64_t>(options.seed), static_cast<uint32_t>(options.layer),
+  return {options.dropout > 0,
+          static_cast<uint32_t>(kernels::dropout_threshold(options.dropout) - 1),
+          static_cast<T>(1.0 / (1.0 - options.dropout)),
+          static_cast<uint64_t>(options.seed),
+          static_cast<uint32_t>(options.layer),
           static_cast<uint32_t>(options.epoch)};
 }
 
@@ -32,11 +36,10 @@ kernels::AttentionView<T> view_of(const AttentionInputs& inputs, bool transposed
   const SparsePattern& pattern = inputs.pattern;
   const at::Tensor& offsets = transposed ? pattern.transposed_offsets : pattern.offsets;
   const at::Tensor& columns = transposed ? pattern.transposed_columns : pattern.columns;
-  const bool ordered = transposed && pattern.order.numel() != 0;
   const int64_t heads = inputs.source_scores.size(1);
   return {offsets.data_ptr<int64_t>(),
           columns.data_ptr<int32_t>(),
-          ordered ? pattern.order.data_ptr<int64_t>() : nullptr,
+          transposed ? pattern.order.data_ptr<int64_t>() : nullptr,
           offsets.size(0) - 1,
           heads,
           inputs.features.size(1) / heads,
@@ -78,37 +81,45 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backw
     const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& transposed_offsets,
     const at::Tensor& transposed_columns, const at::Tensor& order, const at::Tensor& features,
     const at::Tensor& source_scores, const at::Tensor& target_scores, const at::Tensor& edge_weights,
-    const at::Tensor& maximum, const at::Tensor& sum, const at::Tensor& gradient, double negative_slope,
-    double dropout, int64_t seed, int64_t epoch, int64_t layer, bool edge_weights_gradient) {
+    const at::Tensor& result, const at::Tensor& maximum, const at::Tensor& sum, const at::Tensor& gradient,
+    double negative_slope, double dropout, int64_t seed, int64_t epoch, int64_t layer,
+    bool edge_weights_gradient) {
   const AttentionInputs given{{offsets, columns, transposed_offsets, transposed_columns, order},
                               features,
                               source_scores,
                               target_scores,
                               edge_weights,
                               {negative_slope, dropout, seed, epoch, layer}};
-  check_graph_attention_backward(given, {maximum, sum}, gradient, edge_weights_gradient);
+  check_graph_attention_backward(given, {result, maximum, sum}, gradient, edge_weights_gradient);
   const AttentionInputs inputs = contiguous(given);
-  const AttentionSoftmax softmax{maximum.contiguous(), sum.contiguous()};
+  const AttentionOutputs outputs{result.contiguous(), maximum.contiguous(), sum.contiguous()};
   const at::Tensor upstream = gradient.contiguous();
-  const at::Tensor delta = at::empty(source_scores.sizes(), features.options());
+  const int64_t heads = source_scores.size(1);
+  const at::Tensor facts =
+      at::empty({source_scores.size(0), kernels::kAttentionFacts, heads}, features.options());
+  const at::Tensor scores_gradient = at::empty({columns.size(0), heads}, features.options());
   at::Tensor features_gradient = at::empty(features.sizes(), features.options());
   at::Tensor source_gradient = at::empty(source_scores.sizes(), features.options());
   at::Tensor target_gradient = at::empty(source_scores.sizes(), features.options());
   at::Tensor edge_gradient = at::empty({edge_weights_gradient ? columns.size(0) : 0}, features.options());
-  count(columns.numel() * (6 * features.size(1) + 16 * source_scores.size(1)), offsets, columns,
-        transposed_offsets, transposed_columns, order, features, source_scores, target_scores, edge_weights,
-        upstream, upstream, features_gradient, source_gradient, target_gradient, edge_gradient);
+  count(columns.numel() * (4 * features.size(1) + 14 * heads), offsets, columns, transposed_offsets,
+        transposed_columns, order, features, source_scores, target_scores, edge_weights, result, upstream,
+        upstream, scores_gradient, scores_gradient, features_gradient, source_gradient, target_gradient,
+        edge_gradient);
   AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::graph_attention_backward", [&] {
-    const kernels::AttentionStatistics<scalar_t> statistics{softmax.maximum.data_ptr<scalar_t>(),
-                                                            softmax.sum.data_ptr<scalar_t>()};
-    kernels::graph_attention_backward_rows_cpu<scalar_t>(
-        view_of<scalar_t>(inputs, false), statistics, upstream.data_ptr<scalar_t>(),
-        delta.data_ptr<scalar_t>(), target_gradient.data_ptr<scalar_t>(),
-        edge_weights_gradient ? edge_gradient.data_ptr<scalar_t>() : nullptr);
+    const kernels::AttentionStatistics<scalar_t> statistics{outputs.maximum.data_ptr<scalar_t>(),
+                                                            outputs.sum.data_ptr<scalar_t>()};
+    const auto rows = view_of<scalar_t>(inputs, false);
+    kernels::graph_attention_row_facts_cpu<scalar_t>(rows, statistics, outputs.result.data_ptr<scalar_t>(),
+                                                     upstream.data_ptr<scalar_t>(),
+                                                     facts.data_ptr<scalar_t>());
     kernels::graph_attention_backward_columns_cpu<scalar_t>(
-        view_of<scalar_t>(inputs, true), statistics, upstream.data_ptr<scalar_t>(),
-        delta.data_ptr<scalar_t>(), features_gradient.data_ptr<scalar_t>(),
-        source_gradient.data_ptr<scalar_t>());
+        view_of<scalar_t>(inputs, true), facts.data_ptr<scalar_t>(), upstream.data_ptr<scalar_t>(),
+        {features_gradient.data_ptr<scalar_t>(), source_gradient.data_ptr<scalar_t>(),
+         scores_gradient.data_ptr<scalar_t>(),
+         edge_weights_gradient ? edge_gradient.data_ptr<scalar_t>() : nullptr});
+    kernels::graph_attention_backward_rows_cpu<scalar_t>(rows, scores_gradient.data_ptr<scalar_t>(),
+                                                         target_gradient.data_ptr<scalar_t>());
   });
   return {features_gradient, source_gradient, target_gradient, edge_gradient};
 }

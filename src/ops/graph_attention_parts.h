@@ -20,23 +20,24 @@ struct AttentionInputs {
   GraphAttentionOptions options;
 };
 
-// What the forward pass leaves for the backward pass, [N, H] each.
-struct AttentionSoftmax {
+// What the forward pass leaves for the backward pass: its result [N, H * D] and the softmax's maximum and sum
+// [N, H].
+struct AttentionOutputs {
+  at::Tensor result;
   at::Tensor maximum;
   at::Tensor sum;
 };
 
-// The result, and the softmax's maximum and sum.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_attention_forward(const AttentionInputs& inputs);
+AttentionOutputs graph_attention_forward(const AttentionInputs& inputs);
 
 // The gradients of features, source_scores, target_scores and edge_weights; the last is [0] unless
 // `edge_weights_gradient`.
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backward(
-    const AttentionInputs& inputs, const AttentionSoftmax& softmax, const at::Tensor& gradient,
+    const AttentionInputs& inputs, const AttentionOutputs& outputs, const at::Tensor& gradient,
     bool edge_weights_gradient);
 
 void check_graph_attention(const char* op, const AttentionInputs& inputs);
-void check_graph_attention_backward(const AttentionInputs& inputs, const AttentionSoftmax& softmax,
+void check_graph_attention_backward(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                                     const at::Tensor& gradient, bool edge_weights_gradient);
 
 }  // namespace qw::ops

@@ -10,6 +10,7 @@
 
 #include "ops/graph_attention_parts.h"
 #include "qw/core/random.h"
+#include "qw/ops/dropout.h"
 #include "support/graph_tensors.h"
 #include "support/sparse.h"
 #include "support/support.h"
@@ -97,10 +98,10 @@ at::Tensor dropout_mask(int64_t entries, int64_t heads, const GraphAttentionOpti
   at::Tensor mask = at::ones({entries, heads}, at::kDouble);
   if (options.dropout == 0) return mask;
   for (int64_t t = 0; t < entries * heads; ++t) {
-    const PhiloxBlock block = philox({static_cast<uint32_t>(t), 0, static_cast<uint32_t>(options.layer),
+    const PhiloxBlock block = philox({static_cast<uint32_t>(t / 4), 0, static_cast<uint32_t>(options.layer),
                                       static_cast<uint32_t>(options.epoch)},
                                      static_cast<uint64_t>(options.seed));
-    const bool dropped = block[0] < std::floor(options.dropout * 0x1p32);
+    const bool dropped = block[t % 4] < options.dropout * 0x1p32;
     mask.data_ptr<double>()[t] = dropped ? 0 : 1 / (1 - options.dropout);
   }
   return mask;
@@ -158,7 +159,7 @@ TEST_P(GraphAttentionOf, ValueAndGradientsAreThoseOfTheSlowCompositionAtEveryTai
 
 TEST_P(GraphAttentionOf, RowsLongerThanABlockWithWeightsAndDropout) {
   const Arcs arcs = random_arcs(120, 0.6);
-  for (const int64_t heads : {1, 8, 11}) {
+  for (const int64_t heads : {1, 3, 8, 11, 16}) {
     for (const bool weighted : {false, true}) {
       SCOPED_TRACE(testing::Message() << heads << " heads, weighted " << weighted);
       expect_as_slow(arcs, random_inputs(arcs, heads, 8, GetParam(), weighted),
@@ -260,20 +261,27 @@ TEST(GraphAttention, TheKinkHasTheSlopeThatTorchGivesIt) {
   EXPECT_TRUE(at::allclose(gradient, gradient_of(slow(arcs, inputs, options)), 1e-13, 1e-13));
 }
 
-TEST(GraphAttention, SymmetricPatternNeedsNoOrderWithoutDropout) {
-  const Arcs arcs = arcs_of({{0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {2, 3}});
-  const SparsePattern symmetric = SparsePattern::symmetric(arcs.pattern.offsets, arcs.pattern.columns);
-  Inputs inputs = random_inputs(arcs, 2, 8, at::kDouble, false);
-  inputs.edge_weights =
-      test::tensor_of(std::vector<double>{1, 2, 3, 2, 4, 5, 3, 5, 6, 7, 7, 8}, at::kDouble).requires_grad_();
-  const at::Tensor weight = at::randn({4, 16}, at::kDouble);
-  const auto gradients_with = [&](const SparsePattern& pattern) {
-    const Arcs with{pattern, arcs.targets, arcs.sources};
-    return torch::autograd::grad({(run(with, inputs, {}) * weight).sum()}, inputs.all());
-  };
-  const auto ordered = gradients_with(arcs.pattern);
-  const auto unordered = gradients_with(symmetric);
-  for (size_t k = 0; k < ordered.size(); ++k) EXPECT_TRUE(at::equal(ordered[k], unordered[k])) << k;
+// leaky_relu falls and rises again: the largest score of a row may be that of its smallest sum.
+TEST(GraphAttention, ANegativeSlopeBelowZeroDoesNotOverflow) {
+  const Arcs arcs = arcs_of({{0, 1, 2}, {}, {}});
+  Inputs inputs = random_inputs(arcs, 1, 4, at::kFloat, false);
+  inputs.source_scores = at::tensor({-1000.0F, 1.0F, 100.0F}).view({3, 1});
+  inputs.target_scores = at::zeros({3, 1});
+  EXPECT_TRUE(at::equal(run(arcs, inputs, {.negative_slope = -1.0})[0], inputs.features[0]));
+}
+
+TEST(GraphAttention, DropsWhatDropoutDrops) {
+  const GraphAttentionOptions options{.dropout = 0.3, .seed = 1, .epoch = 2, .layer = 3};
+  EXPECT_TRUE(at::equal(dropout_mask(9, 5, options),
+                        dropout(at::ones({9, 5}, at::kDouble), options.dropout,
+                                {.seed = options.seed, .epoch = options.epoch, .layer = options.layer})));
+}
+
+TEST(GraphAttention, DropoutOfAlmostOneDropsEverything) {
+  const Arcs arcs = random_arcs(50, 0.3);
+  const Inputs inputs = random_inputs(arcs, 8, 4, at::kDouble, false);
+  const at::Tensor output = run(arcs, inputs, {.dropout = std::nextafter(1.0, 0.0)});
+  EXPECT_EQ(output.abs().max().item<double>(), 0.0);
 }
 
 TEST(GraphAttention, DropoutKeepsTheMeanAndIsNamedBySeedEpochAndLayer) {
@@ -345,7 +353,8 @@ TEST(GraphAttention, RefusesPatternsThatDoNotFit) {
       refusal_with([](SparsePattern& p) { p.transposed_columns = p.transposed_columns.slice(0, 0, 5); }),
       "qw::graph_attention: the pattern has 6 entries, its transpose 5");
   EXPECT_EQ(refusal_with([](SparsePattern& pattern) { pattern.order = pattern.order.slice(0, 0, 5); }),
-            "qw::graph_attention: order must have an entry for each of 6 entries, or none, got 5");
+            "qw::graph_attention: order must have an entry for each of 6 entries, got 5; "
+            "SparsePattern::symmetric has none");
 }
 
 TEST(GraphAttention, RefusesTensorsThatDoNotFit) {
@@ -385,7 +394,7 @@ TEST(GraphAttention, RefusesTensorsThatDoNotFit) {
 }
 
 TEST(GraphAttention, RefusesOptionsOutOfRange) {
-  Arcs arcs = arcs_of({{0, 1, 2}, {1}, {0, 2}});
+  const Arcs arcs = arcs_of({{0, 1, 2}, {1}, {0, 2}});
   const Inputs inputs = random_inputs(arcs, 2, 4, at::kFloat, true);
   const auto refusal_with = [&](const GraphAttentionOptions& options) {
     return refusal([&] { run(arcs, inputs, options); });
@@ -397,29 +406,29 @@ TEST(GraphAttention, RefusesOptionsOutOfRange) {
   EXPECT_EQ(refusal_with({.epoch = -1}), "qw::graph_attention: epoch must be in [0, 2^32), got -1");
   EXPECT_EQ(refusal_with({.layer = int64_t{1} << 32}),
             "qw::graph_attention: layer must be in [0, 2^32), got 4294967296");
-  arcs.pattern.order = arcs.pattern.order.slice(0, 0, 0);
-  EXPECT_EQ(
-      refusal_with({.dropout = 0.5}),
-      "qw::graph_attention: dropout needs the pattern's order, which SparsePattern::symmetric does not have");
 }
 
 TEST(GraphAttention, BackwardChecksWhatItIsGiven) {
   const Arcs arcs = arcs_of({{0, 1, 2}, {1}, {0, 2}});
-  const auto call = [&](const at::Tensor& maximum, const at::Tensor& sum, const at::Tensor& gradient) {
+  const auto call = [&](const ops::AttentionOutputs& outputs, const at::Tensor& gradient) {
     const ops::AttentionInputs inputs{arcs.pattern,      at::zeros({3, 4}), at::zeros({3, 2}),
                                       at::zeros({3, 2}), at::empty({0}),    {}};
-    return refusal([&] { ops::graph_attention_backward(inputs, {maximum, sum}, gradient, true); });
+    return refusal([&] { ops::graph_attention_backward(inputs, outputs, gradient, true); });
   };
   const at::Tensor good = at::ones({3, 2});
+  const at::Tensor wide = at::ones({3, 4});
   EXPECT_EQ(
-      call(at::ones({3, 1}), good, at::ones({3, 4})),
-      "qw::graph_attention_backward: maximum must be [3, 2] of Float on cpu, got [3, 1] of Float on cpu");
-  EXPECT_EQ(call(good, at::ones({3, 1}), at::ones({3, 4})),
-            "qw::graph_attention_backward: sum must be [3, 2] of Float on cpu, got [3, 1] of Float on cpu");
+      call({good, good, good}, wide),
+      "qw::graph_attention_backward: result must be [3, 4] of Float on cpu, got [3, 2] of Float on cpu");
   EXPECT_EQ(
-      call(good, good, at::ones({3, 5})),
-      "qw::graph_attention_backward: gradient must be [3, 4] of Float on cpu, got [3, 5] of Float on cpu");
-  EXPECT_EQ(call(good, good, at::ones({3, 4})),
+      call({wide, wide, good}, wide),
+      "qw::graph_attention_backward: maximum must be [3, 2] of Float on cpu, got [3, 4] of Float on cpu");
+  EXPECT_EQ(call({wide, good, wide}, wide),
+            "qw::graph_attention_backward: sum must be [3, 2] of Float on cpu, got [3, 4] of Float on cpu");
+  EXPECT_EQ(
+      call({wide, good, good}, good),
+      "qw::graph_attention_backward: gradient must be [3, 4] of Float on cpu, got [3, 2] of Float on cpu");
+  EXPECT_EQ(call({wide, good, good}, wide),
             "qw::graph_attention_backward: there is no gradient for edge weights that are not there");
 }
 

@@ -24,7 +24,7 @@ struct FlowSummary {
   double l1 = 0;                  // sum of cost * |F|
   int64_t nonzeros = 0;           // of entries
   int64_t entries = 0;            // edges that may carry flow, times columns
-  double violation = 0;           // of optimality, at the last step
+  double violation = 0;           // of optimality, before the step that made this flow; 0 before any
   std::vector<double> quantiles;  // of |F| at 0, 1/4, 1/2, 3/4, 0.9, 0.99, 1
 };
 
@@ -39,7 +39,7 @@ class Flow {
 
   // S F [N, C]; computed once after every change.
   const at::Tensor& brought();
-  double cost();  // the sum of cost * |F| now
+  double cost() const;  // the sum of cost * |F| now
 
   // One step with residual [N, C] and, when the flow is also read by the edge predictor, the gradient that
   // backward() left in values(), which is then dropped.
@@ -47,25 +47,22 @@ class Flow {
   void require_gradient() { values_.requires_grad_(); }
   void drop_gradient() { values_.mutable_grad() = at::Tensor(); }
 
-  FlowSummary summary();
+  FlowSummary summary() const;
 
-  std::vector<Buffer> state() const;  // values and moments
+  std::vector<Buffer> state() const;    // the flow and what was measured of it
+  std::vector<Buffer> moments() const;  // what else its next steps need
   int64_t steps() const { return options_.step.step; }
   void changed(int64_t steps);  // after its state was overwritten by that of so many steps
 
  private:
-  void measure();
-
   FlowOptions options_;
   int64_t num_edges_;
   std::vector<EdgeId> carriers_;  // ascending
   FlowEdges edges_;
   IncidenceTensors incidence_;
   at::Tensor values_, first_moment_, second_moment_;
-  at::Tensor brought_;  // undefined after a change
-  bool measured_ = false;
-  double cost_ = 0;
-  double violation_ = 0;
+  at::Tensor brought_;   // undefined after a change
+  at::Tensor measured_;  // [3]: what flow_step_ returned
 };
 
 }  // namespace qw

@@ -67,8 +67,10 @@ class Learner {
   // Everything that changes: what a checkpoint saves, tensors by name and counts by name.
   virtual std::vector<Buffer> state() const;
   std::vector<int64_t> counts() const;
-  void restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts);
-  // The part of it that predicts: parameters, buffers, the flow's values.
+  // Throws qw::Error, naming `from`, on what is not the state of a learner like this one.
+  void restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts,
+               const std::string& from);
+  // The part of it that predicts: parameters, buffers, the flow.
   std::vector<Buffer> predicting_state() const;
 
  protected:

@@ -33,7 +33,8 @@ double primary_metric(const Targets& targets, std::span<const NodeId> nodes, con
 std::string primary_metric_name(Task task);
 
 // Mean and spread over runs. `std` is that of a sample (0 for one run); `ci95` the half width of a 95 %
-// bootstrap interval of the mean (1000 draws), which is the +- of the published tables.
+// bootstrap interval of the mean (1000 draws), which is the +- of the published tables. All are NaN when one
+// of the runs is, or when there is none.
 struct Summary {
   double mean = 0;
   double std = 0;

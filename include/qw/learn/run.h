@@ -6,8 +6,8 @@
 //     checkpoint.safetensors  everything, every few epochs; gone when the run is done
 //     metrics.jsonl           one line per epoch
 //     model.safetensors, model.json, flow.safetensors
-//     predictions.csv         the user's node ids, prediction, probabilities, the network's part, the
-//     transport's summary.json            the result of this run; its presence says that the run is done
+//     predictions.csv         node ids as given, prediction, probabilities, parts of network and transport
+//     summary.json            the result of this run; its presence says that the run is done
 //
 // Every file is written atomically.
 #pragma once

@@ -14,8 +14,8 @@ struct FlowEdges {
 
 enum class FlowRule : int64_t {
   kSubgradient,  // Adam on the smooth part plus cost * sign(flow), where sign(0) = 0: the published step
-  kProximal,     // Adam on the smooth part, then the soft threshold cost * step / (sqrt(v) + eps) of the same
-                 // preconditioner: entries become exactly zero
+  kProximal,     // Adam on the smooth part, then the soft threshold cost * lr / (sqrt(v) + eps), with Adam's
+                 // corrected v: entries become exactly zero
 };
 
 struct FlowStepOptions {
@@ -33,7 +33,8 @@ struct FlowStepOptions {
 //
 // Returns [3] in float64: the sum of cost * |flow| and the number of non-zeros after the step, and the
 // largest violation of optimality before it: the largest distance of 0 from the set (smooth gradient) + cost
-// * d|flow| (without weight decay).
+// * d|flow| (without weight decay), where in a directed graph a slope that would take flow at 0 below 0 is
+// none. What is no number in the gradient is none in the flow and in the sum.
 //
 // O(E C) time, nothing of size E C is made. Sums are taken by blocks of edges of fixed size, in order: the
 // same bits for any number of threads. Throws c10::Error on what does not fit, before anything is written;

@@ -71,18 +71,20 @@ class Badmm : public Learner {
 
   void set_labels(int64_t nodes, int64_t columns) {
     label_rows_ = at::zeros({nodes, columns}, input_.graph.options());
-    is_labelled_ = at::zeros({nodes, 1}, input_.graph.options());
+    is_labelled_ = at::zeros({nodes, columns}, input_.graph.options());
     const at::Tensor index = labels_.nodes.to(at::kLong);
-    is_labelled_.index_fill_(0, index, 1.0);
+    const at::Tensor known =
+        labels_.targets.numel() != 0 ? at::isfinite(labels_.targets) : at::ones({index.size(0), columns});
     const at::Tensor rows = labels_.targets.numel() != 0
                                 ? at::nan_to_num(labels_.targets)
                                 : at::one_hot(labels_.classes.to(at::kLong), columns).to(label_rows_.dtype());
     label_rows_.index_copy_(0, index, rows);
+    is_labelled_.index_copy_(0, index, known.to(is_labelled_.dtype()));
   }
 
-  at::Tensor dual_;                      // Z [N, C], zero at nodes without a label
+  at::Tensor dual_;                      // Z [N, C], zero where there is no label
   at::Tensor residual_;                  // gradient of g + S F [N, C]
-  at::Tensor label_rows_, is_labelled_;  // [N, C] and [N, 1]
+  at::Tensor label_rows_, is_labelled_;  // [N, C]
 };
 
 const SolverRegistration registration({"badmm", "QW loss, Bregman ADMM (Algorithm 2)", make_solver<Badmm>});

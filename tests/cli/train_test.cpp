@@ -1,0 +1,220 @@
+// qw train, predict, eval and bench as a person uses them.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "core/file.h"
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+using nlohmann::json;
+using test::CommandResult;
+using Arguments = std::vector<std::string>;
+
+CommandResult qw(const Arguments& arguments) { return test::run_command(QW_PROGRAM, arguments); }
+
+json json_of(const Arguments& arguments) {
+  const CommandResult result = qw(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(result.out);
+}
+
+void expect_refused(const Arguments& arguments, int exit_code, const std::string& line) {
+  const CommandResult result = qw(arguments);
+  EXPECT_EQ(result.exit_code, exit_code);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, line + "\n");
+}
+
+constexpr const char* kGraph = "csbm:nodes=300,degree=6,features=16,classes=3,seed=4";
+
+Arguments with(Arguments base, const Arguments& more) {
+  base.insert(base.end(), more.begin(), more.end());
+  return base;
+}
+
+TEST(TrainCommand, PrintsWhatScriptsRelyOn) {
+  const json result = json_of({"train", "--data", kGraph, "--model", "gcn", "--solver", "bregman", "--lambda",
+                               "10", "--runs", "3", "--epochs", "20", "--json", "--quiet"});
+  for (const char* part : {"train", "val", "test"}) {
+    const json& accuracy = result.at(part).at("accuracy");
+    EXPECT_EQ(accuracy.at("runs").size(), 3);
+    double sum = 0;
+    for (const json& run : accuracy.at("runs")) sum += run.get<double>();
+    EXPECT_NEAR(accuracy.at("mean").get<double>(), sum / 3, 1e-12);
+    EXPECT_TRUE(accuracy.contains("std") && accuracy.contains("ci95"));
+  }
+  for (const char* field : {"config", "epochs", "step_ms", "peak_rss_mb", "flow"}) {
+    EXPECT_TRUE(result.contains(field)) << field;
+  }
+  EXPECT_EQ(result.at("config").at("learn").at("lambda"), 10.0);
+  EXPECT_EQ(result.at("epochs"), json({20, 20, 20}));
+  for (const char* field : {"l1", "nonzeros", "quantiles"}) {
+    EXPECT_TRUE(result.at("flow")[0].contains(field)) << field;
+  }
+}
+
+TEST(TrainCommand, OptionsAreThoseThatScriptsUse) {
+  const std::string help = qw({"train", "--help"}).out;
+  for (const char* option : {"--model",        "--solver",
+                             "--lambda",       "--reduction",
+                             "--lr",           "--weight-decay",
+                             "--filter-lr",    "--filter-weight-decay",
+                             "--flow-lr",      "--flow-weight-decay",
+                             "--edge-weights", "--dual",
+                             "--inner-steps",  "--hidden",
+                             "--dropout",      "--dprate",
+                             "--heads",        "--k",
+                             "--alpha",        "--epochs",
+                             "--patience",     "--runs",
+                             "--seed",         "--split",
+                             "--device",       "--threads",
+                             "--out",          "--resume",
+                             "--json"}) {
+    EXPECT_NE(help.find(option), std::string::npos) << option;
+  }
+}
+
+TEST(TrainCommand, UsageErrorsAreOneLine) {
+  expect_refused(
+      {"train", "--data", "karate", "--model", "gnc"}, 2,
+      "qw train: --model 'gnc' is unknown; did you mean 'gcn'? known: appnp, bernnet, chebnetii, gat, "
+      "gcn, gcn-lpa, gin, graphsage, mlp");
+  expect_refused({"train", "--data", "karate", "--dropout", "1.5"}, 2,
+                 "qw: model: --dropout '1.5' is not a number from 0 to 0.999");
+  expect_refused({"train", "--data", "karate", "--device", "cuda"}, 2,
+                 "qw train: --device 'cuda' is not here yet; known: cpu");
+  expect_refused({"train", "--data", "karate", "--solver", "mse"}, 2,
+                 "qw: solver mse is for values; the target has classes, use ce");
+  expect_refused({"train", "--data", "karate", "--solver", "ce", "--edge-weights"}, 2,
+                 "qw: --edge-weights are predicted from the flow, which solver ce has not; use bregman");
+  expect_refused({"train", "--data", "karate", "--modle", "gcn"}, 2,
+                 "qw: option '--modle' is unknown; did you mean '--model'? (see qw train --help)");
+  expect_refused({"predict", "/nowhere"}, 1, "qw: /nowhere/config.json: cannot read: No such file or directory");
+}
+
+TEST(TrainCommand, EvalAndPredictGiveTheSameAgain) {
+  const test::TemporaryFolder folder;
+  const std::string out = folder.path() / "run";
+  const json trained = json_of({"train", "--data", kGraph, "--solver", "bregman", "--edge-weights",
+                                "--epochs", "15", "--out", out, "--json", "--quiet"});
+  const json evaluated = json_of({"eval", out, "--json", "--quiet"});
+  for (const char* part : {"train", "val", "test"}) {
+    EXPECT_EQ(evaluated.at(part).at("accuracy"), trained.at(part).at("accuracy").at("runs")[0]) << part;
+  }
+  const std::string again = folder.path() / "again.csv";
+  EXPECT_EQ(qw({"predict", out, "--out", again, "--quiet"}).exit_code, 0);
+  EXPECT_EQ(read_file(again), read_file(out + "/run-0/predictions.csv"));
+  expect_refused({"train", "--data", kGraph, "--solver", "ce", "--out", out, "--quiet"}, 1,
+                 "qw: " + out +
+                     " was made by another request; choose another --out, or go on with it by "
+                     "--resume " +
+                     out);
+}
+
+TEST(TrainCommand, NodesThatAreNewArePredictedByTheNetworkAlone) {
+  const test::TemporaryFolder folder;
+  const auto edges = folder.write("edges.csv", "from,to\na,b\nb,c\nc,d\nd,e\ne,f\nf,a\na,c\n");
+  const auto nodes =
+      folder.write("nodes.csv", "id,x,team\na,1,red\nb,2,red\nc,3,blue\nd,4,blue\ne,5,red\nf,6,blue\n");
+  const auto grown_edges =
+      folder.write("grown_edges.csv", "from,to\nnew,b\nb,c\na,b\nc,d\nd,e\ne,f\nf,a\na,c\n");
+  const auto grown_nodes = folder.write(
+      "grown_nodes.csv", "id,x,team\nnew,9,red\na,1,red\nb,2,red\nc,3,blue\nd,4,blue\ne,5,red\nf,6,blue\n");
+  const std::string out = folder.path() / "run";
+  const CommandResult trained = qw({"train", "--edges", edges, "--nodes", nodes, "--id", "id", "--target",
+                                    "team", "--solver", "bregman", "--epochs", "5", "--out", out, "--quiet"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const CommandResult grown =
+      qw({"predict", out, "--edges", grown_edges, "--nodes", grown_nodes, "--id", "id", "--target", "team"});
+  ASSERT_EQ(grown.exit_code, 0) << grown.err;
+  EXPECT_NE(grown.err.find("1 nodes are new: they are predicted by the network alone, without transport"),
+            std::string::npos)
+      << grown.err;
+  EXPECT_NE(grown.out.find("new,"), std::string::npos);
+  EXPECT_NE(grown.out.find(",0,0,yes"), std::string::npos) << grown.out;
+}
+
+TEST(BenchCommand, ReportsTimeFloorAndMemory) {
+  const json step =
+      json_of({"bench", "step", "--data", "karate", "--model", "gat", "--steps", "3", "--json"});
+  EXPECT_EQ(step.at("steps"), 3);
+  EXPECT_GT(step.at("step_ms").at("median").get<double>(), 0);
+  EXPECT_GT(step.at("flops").get<int64_t>(), 0);
+  EXPECT_GT(step.at("bytes").get<int64_t>(), 0);
+  EXPECT_GT(step.at("peak_rss_mb").get<double>(), 10);
+}
+
+TEST(TrainCommand, SameBitsForOneAndTwoThreads) {
+  const auto loss = [](const char* threads) {
+    return json_of({"bench", "step", "--data", "csbm:nodes=3000,degree=20,features=50", "--model", "gcn",
+                    "--solver", "bregman", "--steps", "5", "--threads", threads, "--json"})
+        .at("loss");
+  };
+  EXPECT_EQ(loss("1"), loss("2"));
+}
+
+// Starts the program and kills it after some time; true when it had ended by itself.
+bool run_and_kill(const Arguments& arguments, std::chrono::milliseconds after) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> argv{const_cast<char*>(QW_PROGRAM)};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr)
+      _exit(126);
+    execv(QW_PROGRAM, argv.data());
+    _exit(127);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + after;
+  int status = 0;
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return false;
+}
+
+TEST(TrainCommand, KilledTwentyTimesItEndsWithTheBitsOfTheUninterrupted) {
+  const test::TemporaryFolder folder;
+  const Arguments what{"train",      "--data",   kGraph,
+                       "--solver",   "bregman",  "--edge-weights",
+                       "--norm",     "batch",    "--runs",
+                       "2",          "--epochs", "1500",
+                       "--patience", "0",        "--checkpoint-every",
+                       "7",          "--quiet"};
+  const std::string whole = folder.path() / "whole", killed = folder.path() / "killed";
+  ASSERT_EQ(qw(with(what, {"--out", whole, "--threads", "1"})).exit_code, 0);
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> milliseconds(100, 1500);
+  bool done = false;
+  for (int kills = 0; kills < 20 && !done; ++kills) {
+    const bool started = std::filesystem::exists(killed + "/config.json");
+    done = run_and_kill(
+        started ? Arguments{"train", "--resume", killed, "--quiet"} : with(what, {"--out", killed}),
+        std::chrono::milliseconds(milliseconds(random)));
+  }
+  if (!std::filesystem::exists(killed + "/config.json"))
+    run_and_kill(with(what, {"--out", killed}), std::chrono::seconds(2));
+  ASSERT_EQ(qw({"train", "--resume", killed, "--quiet"}).exit_code, 0);
+  for (const char* run : {"run-0", "run-1"}) {
+    for (const char* file : {"model.safetensors", "model.json", "flow.safetensors", "predictions.csv",
+                             "metrics.jsonl", "summary.json"}) {
+      EXPECT_EQ(read_file(killed + "/" + run + "/" + file), read_file(whole + "/" + run + "/" + file))
+          << run << "/" << file;
+    }
+    EXPECT_FALSE(std::filesystem::exists(killed + "/" + run + "/checkpoint.safetensors"));
+  }
+}
+
+}  // namespace
+}  // namespace qw

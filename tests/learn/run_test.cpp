@@ -1,0 +1,375 @@
+// Trainings in folders: what they leave there, going on after an interruption, and reading them back.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "learn/problem.h"
+#include "nn/tensor_file.h"
+#include "qw/learn/run.h"
+
+namespace qw {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainRequest small_request(const std::string& solver = "bregman") {
+  TrainRequest request;
+  request.data = {{"what", "csbm"}};
+  request.model_options.hidden = 8;
+  request.learn.solver = solver;
+  request.learn.epochs = 8;
+  request.learn.lambda = 10;
+  request.seed = 5;
+  request.checkpoint_every = 3;
+  request.split = "random:train=0.5,val=0.25";
+  return request;
+}
+
+Dataset small_data() { return test::small_problem("ce").data; }
+
+Dataset data_with_values() {
+  Dataset data = small_data();
+  data.targets = test::smooth_values(data.features, 2);
+  data.format = "csv";
+  return data;
+}
+
+void expect_same_metrics(const Metrics& actual, const Metrics& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(actual[i].first, expected[i].first);
+    EXPECT_TRUE(test::same_number(actual[i].second, expected[i].second)) << actual[i].first;
+  }
+}
+
+void expect_same_result(const RunResult& actual, const RunResult& expected) {
+  EXPECT_EQ(actual.seed, expected.seed);
+  EXPECT_EQ(actual.epochs, expected.epochs);
+  EXPECT_EQ(actual.best_epoch, expected.best_epoch);
+  expect_same_metrics(actual.train, expected.train);
+  expect_same_metrics(actual.val, expected.val);
+  expect_same_metrics(actual.test, expected.test);
+  ASSERT_EQ(actual.classes.size(), expected.classes.size());
+  for (size_t c = 0; c < expected.classes.size(); ++c) {
+    EXPECT_EQ(actual.classes[c].name, expected.classes[c].name);
+    EXPECT_EQ(actual.classes[c].f1, expected.classes[c].f1);
+  }
+  ASSERT_EQ(actual.flow.has_value(), expected.flow.has_value());
+  if (expected.flow) {
+    EXPECT_EQ(actual.flow->l1, expected.flow->l1);
+    EXPECT_EQ(actual.flow->nonzeros, expected.flow->nonzeros);
+    EXPECT_EQ(actual.flow->violation, expected.flow->violation);
+    EXPECT_EQ(actual.flow->quantiles, expected.flow->quantiles);
+  }
+  EXPECT_EQ(actual.scaling.mean(), expected.scaling.mean());
+}
+
+constexpr const char* kFilesOfRun[] = {"metrics.jsonl",    "model.safetensors", "model.json",
+                                       "flow.safetensors", "predictions.csv",   "summary.json"};
+
+void expect_same_files(const fs::path& actual, const fs::path& expected) {
+  for (const char* name : kFilesOfRun) {
+    EXPECT_EQ(read_file(actual / name), read_file(expected / name)) << name;
+  }
+}
+
+TEST(Run, LeavesItsFilesAndIsDoneOnce) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  TrainRequest request = small_request();
+  request.runs = 2;
+  const std::vector<RunResult> first = train(data, request, folder.path());
+  for (const char* run : {"run-0", "run-1"}) {
+    for (const char* name : kFilesOfRun) EXPECT_TRUE(fs::exists(folder.path() / run / name)) << name;
+    EXPECT_FALSE(fs::exists(folder.path() / run / "checkpoint.safetensors"));
+  }
+  const auto config = nlohmann::ordered_json::parse(read_file(folder.path() / "config.json"));
+  EXPECT_EQ(to_json(request_from_json(config, "config.json")), to_json(request));
+  const auto summary = nlohmann::ordered_json::parse(read_file(folder.path() / "summary.json"));
+  EXPECT_EQ(summary.at("test").at("accuracy").at("runs").at(1), first[1].test[0].second);
+  EXPECT_EQ(summary.at("seeds"), (std::vector<int>{5, 6}));
+  EXPECT_EQ(summary.at("flow").size(), 2u);
+  int64_t epochs = 0;
+  const std::vector<RunResult> second =
+      train(data, request, folder.path(), [&](const TrainProgress&) { ++epochs; });
+  EXPECT_EQ(epochs, 0);
+  for (int run = 0; run < 2; ++run) expect_same_result(second[run], first[run]);
+  EXPECT_EQ(second[0].step_ms, 0.0);
+}
+
+TEST(Run, AloneInParallelOrInMemoryGivesTheSame) {
+  const Dataset data = small_data();
+  TrainRequest request = small_request();
+  request.runs = 3;
+  const test::TemporaryFolder together, one_thread;
+  std::vector<RunResult> results;
+  {
+    const test::ScopedThreads threads(3);
+    results = train(data, request, together.path());
+  }
+  {
+    const test::ScopedThreads threads(1);
+    train(data, request, one_thread.path());
+  }
+  request.runs = 1;
+  for (int run = 0; run < 3; ++run) {
+    request.seed = 5 + run;
+    const test::TemporaryFolder alone;
+    const std::vector<RunResult> single = train(data, request, alone.path());
+    expect_same_result(single[0], results[run]);
+    expect_same_result(train(data, request, {})[0], results[run]);
+    const fs::path name = "run-" + std::to_string(run);
+    expect_same_files(one_thread.path() / name, together.path() / name);
+    EXPECT_EQ(read_file(alone.path() / "run-0/predictions.csv"),
+              read_file(together.path() / name / "predictions.csv"));
+  }
+}
+
+struct Interrupted {};
+
+TEST(Run, GoesOnAfterAnInterruptionAsIfThereWasNone) {
+  for (const char* solver : {"bregman", "badmm", "proximal"}) {
+    const Dataset data = data_with_values();
+    const TrainRequest request = small_request(solver);
+    const test::TemporaryFolder whole, part;
+    const std::vector<RunResult> expected = train(data, request, whole.path());
+    EXPECT_THROW(train(data, request, part.path(),
+                       [](const TrainProgress& progress) {
+                         if (progress.record.epoch == 6) throw Interrupted();
+                       }),
+                 Interrupted);
+    EXPECT_TRUE(fs::exists(part.path() / "run-0/checkpoint.safetensors"));
+    int64_t first = -1;
+    const std::vector<RunResult> results =
+        train(data, request, part.path(), [&](const TrainProgress& progress) {
+          if (first < 0) first = progress.record.epoch;
+        });
+    EXPECT_EQ(first, 6);
+    expect_same_result(results[0], expected[0]);
+    expect_same_files(part.path() / "run-0", whole.path() / "run-0");
+  }
+}
+
+TEST(Run, RefusesFoldersAndFilesOfOthers) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  TrainRequest request = small_request();
+  train(data, request, folder.path());
+  request.learn.lr = 0.02;
+  EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
+            folder.path().string() +
+                " was made by another request; choose another --out, or go on with it by " + "--resume " +
+                folder.path().string());
+  request = small_request();
+  const fs::path summary = folder.path() / "run-0/summary.json";
+  for (const char* text : {"{", "[]", "{\"run\": 0}", "{\"run\": \"x\"}"}) {
+    folder.write("run-0/summary.json", text);
+    EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
+              summary.string() + ": is no summary of a run; remove it to do the run again");
+  }
+  fs::remove(summary);
+  folder.write("run-0/checkpoint.safetensors", "garbage");
+  EXPECT_THAT(test::error_of([&] { train(data, request, folder.path()); }),
+              testing::StartsWith((folder.path() / "run-0/checkpoint.safetensors").string()));
+  request.device = "tpu";
+  EXPECT_EQ(test::error_of([&] { train(data, request, {}); }),
+            "qw train: --device 'tpu' is not here yet; known: cpu");
+}
+
+TEST(Run, RefusesARequestOutOfRange) {
+  const Dataset data = small_data();
+  TrainRequest request = small_request();
+  request.runs = 0;
+  EXPECT_THAT(test::error_of([&] { train(data, request, {}); }), testing::HasSubstr("runs '0'"));
+  request = small_request();
+  request.learn.dual = "forgotten";
+  EXPECT_THAT(test::error_of([&] { train(data, request, {}); }), testing::HasSubstr("dual 'forgotten'"));
+}
+
+TEST(Run, RequestFileSaysWhatIsWrongWithIt) {
+  const nlohmann::ordered_json good = to_json(small_request());
+  const auto refusal = [](const nlohmann::ordered_json& document) {
+    return test::error_of([&] { request_from_json(document, "config.json"); });
+  };
+  EXPECT_EQ(to_json(request_from_json(good, "config.json")), good);
+  EXPECT_EQ(refusal(nlohmann::ordered_json::array()), "config.json: has no \"schema\"");
+  for (const char* name : {"schema", "data", "request", "model_options", "learn"}) {
+    nlohmann::ordered_json document = good;
+    document.erase(name);
+    EXPECT_EQ(refusal(document), std::string("config.json: has no \"") + name + "\"");
+  }
+  nlohmann::ordered_json document = good;
+  document["schema"] = 7;
+  EXPECT_EQ(refusal(document), "config.json: schema 7 is not the 1 that this qw reads");
+  document = good;
+  document["learn"]["lr"] = -1;
+  EXPECT_THAT(refusal(document), testing::StartsWith("config.json: qw train: lr '-1"));
+  document = good;
+  document["request"]["runs"] = "many";
+  EXPECT_THAT(refusal(document), testing::StartsWith("config.json: qw train: runs 'many'"));
+}
+
+TEST(Run, SeedsAreThePublishedOnesUnlessAsked) {
+  TrainRequest request;
+  EXPECT_EQ(seed_of_run(request, 0), kPublishedSeeds[0]);
+  EXPECT_EQ(seed_of_run(request, 9), kPublishedSeeds[9]);
+  EXPECT_EQ(seed_of_run(request, 10), kPublishedSeeds[0] + uint64_t{1});
+  request.seed = 7;
+  EXPECT_EQ(seed_of_run(request, 2), 9u);
+}
+
+TEST(Run, AutoSplitIsThePersonsOwnThePublishedOrRandom) {
+  Dataset data = small_data();
+  TrainRequest request;
+  request.split = "auto";
+  const Split published = published_split(data.targets, kPublishedSeeds[1]);
+  EXPECT_EQ(split_of(request, data, 1).train, published.train);
+  data.targets.classes[0] = -1;
+  EXPECT_EQ(split_of(request, data, 1).train, random_split(data.targets, kPublishedSeeds[1], 0.6, 0.2).train);
+  data.splits = {{{1}, {2}, {3}}, {{4}, {5}, {6}}};
+  data.format = "csv";
+  EXPECT_EQ(split_of(request, data, 3).train, std::vector<NodeId>{4});
+}
+
+TEST(Reload, GivesTheScoresOfTheTrainingsEndBitForBit) {
+  for (const char* solver : {"ce", "bregman", "proximal", "badmm"}) {
+    for (const bool edge_weights : {false, true}) {
+      if (edge_weights && std::string(solver) != "bregman") continue;
+      const test::TemporaryFolder folder;
+      const Dataset data = data_with_values();
+      TrainRequest request = small_request(solver);
+      request.learn.edge_weights = edge_weights;
+      request.model_options.norm = "batch";
+      const std::vector<RunResult> results = train(data, request, folder.path());
+      const Reloaded reloaded = reload(folder.path() / "run-0", request, data, data);
+      EXPECT_TRUE(reloaded.is_new.empty());
+      EXPECT_EQ(predictions_csv(data, reloaded.scores), read_file(folder.path() / "run-0/predictions.csv"));
+      const Split split = split_of(request, data, 0);
+      expect_same_metrics(measure(data.targets, split.test, reloaded.scores), results[0].test);
+    }
+  }
+}
+
+// The same nodes in the opposite order, and two that are new: one alone, one beside an old node.
+Dataset turned_around(const Dataset& data, bool beside) {
+  const auto count = static_cast<NodeId>(data.graph.num_nodes());
+  Dataset turned = data;
+  turned.graph = test::rebuilt(data.graph, false, [&](EdgeList& edges) {
+    edges.num_nodes = count + 2;
+    for (auto* ends : {&edges.heads, &edges.tails}) {
+      for (NodeId& node : *ends) node = count - 1 - node;
+    }
+    if (beside) {
+      edges.heads.push_back(0);
+      edges.tails.push_back(count + 1);
+    }
+  });
+  const int64_t columns = data.features.columns;
+  turned.features.rows += 2;
+  turned.features.dense.assign(turned.features.rows * columns, 0.5f);
+  turned.node_ids.assign(count + 2, "");
+  for (NodeId node = 0; node < count; ++node) {
+    const NodeId place = count - 1 - node;
+    turned.node_ids[place] = data.node_ids[node];
+    std::copy_n(data.features.dense.begin() + node * columns, columns,
+                turned.features.dense.begin() + place * columns);
+  }
+  turned.node_ids[count] = "new alone";
+  turned.node_ids[count + 1] = "new beside";
+  return turned;
+}
+
+TEST(Reload, OnOtherDataMatchesNodesByIdAndBringsNothingToNewOnes) {
+  const test::TemporaryFolder folder;
+  Dataset data = small_data();
+  for (NodeId node = 0; node < 45; ++node) data.node_ids.push_back("n" + std::to_string(node));
+  const TrainRequest request = small_request();
+  train(data, request, folder.path());
+  const Scores known = reload(folder.path() / "run-0", request, data, data).scores;
+  for (const bool beside : {false, true}) {
+    const Dataset other = turned_around(data, beside);
+    const Reloaded reloaded = reload(folder.path() / "run-0", request, data, other);
+    ASSERT_EQ(reloaded.is_new.size(), 47u);
+    for (NodeId node = 0; node < 47; ++node) EXPECT_EQ(reloaded.is_new[node], node >= 45) << node;
+    const at::Tensor transport = reloaded.scores.transport;
+    EXPECT_EQ(transport.slice(0, 45, 47).abs().max().item<float>(), 0.0f);
+    EXPECT_LE((transport.slice(0, 0, 45).flip(0) - known.transport).abs().max().item<float>(), 1e-5f);
+    if (!beside) {
+      EXPECT_LE((reloaded.scores.network.slice(0, 0, 45).flip(0) - known.network).abs().max().item<float>(),
+                1e-5f);
+    }
+    const std::string csv = predictions_csv(other, reloaded.scores, reloaded.is_new);
+    EXPECT_THAT(csv, testing::HasSubstr(",new\n"));
+    EXPECT_THAT(csv, testing::ContainsRegex("new alone,.*,0,0,0,yes\n"));
+    EXPECT_THAT(csv, testing::ContainsRegex("n44,.*,no\n"));
+  }
+}
+
+TEST(Reload, KeepsTheFlowOfEdgesThatStandTwice) {
+  const test::TemporaryFolder folder;
+  Dataset data = small_data();
+  EdgeList edges = test::edge_list(45, {{0, 1}, {0, 1}, {0, 2}, {1, 2}, {3, 4}, {3, 4}, {3, 4}});
+  GraphOptions options;
+  options.duplicates = EdgePolicy::kKeep;
+  data.graph = Graph::build(edges, options);
+  ASSERT_EQ(data.graph.num_edges(), 7);
+  const TrainRequest request = small_request();
+  train(data, request, folder.path());
+  EXPECT_EQ(predictions_csv(data, reload(folder.path() / "run-0", request, data, data).scores),
+            read_file(folder.path() / "run-0/predictions.csv"));
+}
+
+TEST(Reload, SaysWhatDoesNotFit) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  const TrainRequest request = small_request();
+  train(data, request, folder.path());
+  const fs::path run = folder.path() / "run-0", flow = run / "flow.safetensors";
+  const auto refusal = [&](const Dataset& other) {
+    return test::error_of([&] { reload(run, request, data, other); });
+  };
+  Dataset narrow = data;
+  narrow.features = {45, 1, false, std::vector<float>(45, 1.0f), {}, {}, {}, {}};
+  EXPECT_EQ(refusal(narrow), run.string() + " was trained on 6 features; this data has 1");
+  const std::vector<Buffer> tensors = read_tensors(flow);
+  const auto with = [&](const std::string& name, const at::Tensor& value) {
+    std::vector<Buffer> changed = tensors;
+    for (Buffer& each : changed) {
+      if (each.name == name) each.value = value;
+    }
+    write_tensors(flow, changed);
+  };
+  const int64_t edges = tensors[0].value.size(0);
+  with("heads", at::full({edges}, 45, at::kInt));
+  EXPECT_THAT(refusal(data), testing::StartsWith(flow.string() + ": has an edge from 45 to "));
+  with("heads", at::zeros({edges - 1}, at::kInt));
+  EXPECT_THAT(refusal(data), testing::HasSubstr(" are no flow for 3 columns"));
+  with("flow", at::zeros({edges, 2}, at::kFloat));
+  EXPECT_THAT(refusal(data), testing::HasSubstr(" are no flow for 3 columns"));
+  with("flow", tensors[0].value);
+  fs::remove(run / "summary.json");
+  EXPECT_EQ(refusal(data), run.string() + " has no summary.json: the run is not finished");
+}
+
+TEST(PredictionsCsv, HasTheOwnIdsAndBothParts) {
+  Dataset data;
+  data.graph = Graph::build(test::edge_list(2, {{0, 1}}));
+  data.node_ids = {"a,b", "c"};
+  data.targets = class_targets({0, 1}, {"no", "yes"});
+  Scores scores{at::tensor({0.0f, 0.0f, 2.0f, 0.0f}).reshape({2, 2}),
+                at::tensor({1.0f, 0.0f, -1.0f, 1.0f}).reshape({2, 2})};
+  const std::string text = predictions_csv(data, scores);
+  EXPECT_THAT(text, testing::StartsWith("id,prediction,probability no,probability yes,network no,network "
+                                        "yes,transport no,transport yes\n\"a,b\",no,0.731058"));
+  EXPECT_THAT(text, testing::HasSubstr("\nc,no,0.5,0.5,2,0,-1,1\n"));
+  data.targets = {Task::kMultiLabel, 2, {}, {}, {"x", "y"}};
+  EXPECT_THAT(predictions_csv(data, scores), testing::HasSubstr("\nc,x y,0.731058"));
+  data.targets = value_targets({0, 0});
+  scores = {at::tensor({1.5f, 2.5f}).reshape({2, 1}), at::empty({0})};
+  EXPECT_EQ(predictions_csv(data, scores),
+            "id,prediction,network 0,transport 0\n\"a,b\",1.5,1.5,0\nc,2.5,2.5,0\n");
+}
+
+}  // namespace
+}  // namespace qw
