@@ -12,6 +12,7 @@ namespace qw::kernels {
 constexpr int64_t kBlock = 32;  // entries of a row handled together
 constexpr int64_t kHeads = 8;   // heads handled together
 constexpr int kRows = 8;        // gathered rows added together: the sum is loaded and stored once for them
+static_assert(kBlock % kLanes<float> == 0);  // a padded block is not longer than a full one
 
 // `heads` numbers repeated over `period` elements.
 template <class T>
@@ -33,7 +34,7 @@ struct Block {
   int64_t count;
   int64_t head;
   int64_t size;
-  T score[kBlock * kHeads];    // what is gathered of it, or the sum of the two
+  T score[kBlock * kHeads];    // the gathered one, then the sum of both, then its gradient
   T maximum[kBlock * kHeads];  // as the facts of the gathered row
   T reciprocal[kBlock * kHeads];
   T delta[kBlock * kHeads];

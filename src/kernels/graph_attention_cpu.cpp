@@ -14,8 +14,8 @@ constexpr int64_t kWorkPerThread = 1 << 15;      // multiply-adds that are worth
 constexpr int64_t kCounters = kLanes<uint32_t>;  // Philox counters drawn together, a vector of them
 constexpr int64_t kWorkPerHead = 16;             // multiply-adds that an exponential is worth
 
-// Random bits: four for each counter. Both are padded to a multiple of kCounters. Not inlined: among other
-// code the compiler makes the products of shifts and additions.
+// Four words of random bits for each counter. Both arrays are padded to a multiple of kCounters. Not inlined:
+// among other code the compiler makes the products of shifts and additions.
 __attribute__((noinline)) QW_MULTIVERSION void draw(const uint64_t* counters, int64_t count, uint64_t seed,
                                                     uint32_t layer, uint32_t epoch, uint32_t* bits) {
   for (int64_t at = 0; at < count; at += kCounters) {

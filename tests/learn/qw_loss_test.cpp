@@ -254,11 +254,11 @@ TEST(QwLoss, OtherTasksTrainAndImprove) {
   for (const char* solver : {"ce", "bregman", "proximal", "badmm"}) {
     for (const Task task : {Task::kRegression, Task::kMultiLabel}) {
       if (getenv("DBG")) { Problem p = small_problem(solver);
-        p.data.targets = test::smooth_values(p.data.features, 2);
+        if (!getenv("CLS")) p.data.targets = test::smooth_values(p.data.features, 2);
         for (double& value : p.data.targets.values) value = (value - 10.0) / 2;
-        p.model = "graphsage"; p.model_options.dropout = 0; p.options.lambda = 40; p.options.flow_start = "zero"; p.options.inner_steps = 2; p.options.dual="reset";
+        p.model = "graphsage"; p.model_options.dropout = 0; p.options.lambda = atof(getenv("LAM")); p.options.flow_start = "zero"; p.options.inner_steps = atoi(getenv("J")); p.options.dual=getenv("DBG");
         const Training tr(p); auto l = make_learner(tr.input());
-        for (int k=0;k<80;++k) { auto r = l->step(k); if (k%4==0) printf("%s %d loss %g div %g cost %g\n", solver, k, r.loss, r.divergence, l->flow()? l->flow()->cost():0.0);} }
+        for (int k=0;k<400;++k) { auto r = l->step(k); if (k%100==99) printf("%s %d loss %g div %g cost %g\n", solver, k, r.loss, r.divergence, l->flow()? l->flow()->cost():0.0);} }
       for (const char* dual : {"carried", "reset", "probability"}) {
         if (std::string(solver) != "badmm" && std::string(dual) != "reset") continue;
         Problem problem = small_problem(solver);
@@ -272,6 +272,7 @@ TEST(QwLoss, OtherTasksTrainAndImprove) {
         problem.options.lambda = std::string(dual) == "carried" ? 1 : 40;
         problem.options.flow_start = "zero";
         problem.options.inner_steps = 2;
+        problem.options.dual = dual;
         const double before = trained(problem, 0).report.divergence;
         EXPECT_LT(trained(problem, 60).report.divergence, 0.8 * before)
             << solver << " " << task_name(task) << " " << dual;
