@@ -26,10 +26,22 @@ function(qw_add_tests module)
   target_compile_options(qw_${module}_test PRIVATE -O1)  # what is tested is optimised; the tests need not be
   set_target_properties(qw_${module}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the header that is reused
   if("qw_torch" IN_LIST ARGN)
+    target_compile_definitions(qw_${module}_test PRIVATE FMT_HEADER_ONLY=1)
     target_precompile_headers(qw_${module}_test PRIVATE <ATen/ATen.h> <gtest/gtest.h>)
   else()
     target_precompile_headers(qw_${module}_test REUSE_FROM qw_test_support)
   endif()
-  gtest_discover_tests(qw_${module}_test TEST_PREFIX ${module}. NO_PRETTY_VALUES PROPERTIES LABELS ${module} TIMEOUT 300
-                       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60)
+  if("qw_torch" IN_LIST ARGN)
+    # LibTorch takes half a second to load: a few processes for all tests instead of one for each.
+    set(shards 4)
+    foreach(shard RANGE 1 ${shards})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${module}.${shard}of${shards} COMMAND qw_${module}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      set_tests_properties(${module}.${shard}of${shards} PROPERTIES LABELS ${module} TIMEOUT 600
+                           ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+    endforeach()
+  else()
+    gtest_discover_tests(qw_${module}_test TEST_PREFIX ${module}. NO_PRETTY_VALUES PROPERTIES LABELS ${module} TIMEOUT 300
+                         WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60)
+  endif()
 endfunction()

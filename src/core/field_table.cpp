@@ -136,12 +136,19 @@ void FieldTable::from_json(const nlohmann::ordered_json& object) const {
   if (!object.is_object()) fail_usage(fmt::format("{}: expected a JSON object", context_));
   for (const auto& [name, value] : object.items()) {
     const Field& field = find(name);
-    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    if (value.is_array()) {
-      std::vector<std::string> parts;
-      for (const auto& part : value) parts.push_back(part.is_string() ? part.get<std::string>() : part.dump());
-      text = join(parts, ",");
+    if (auto* list = std::get_if<std::vector<std::string>*>(&field.target);
+        list != nullptr && value.is_array()) {
+      (*list)->clear();
+      for (const auto& item : value) {
+        if (!item.is_string()) fail_usage(fmt::format("{}: {} is not a list of texts", context_, name));
+        (*list)->push_back(item.get<std::string>());
+      }
+      continue;
     }
+    if (value.is_structured() || value.is_null()) {
+      fail_usage(fmt::format("{}: {} {} is not a single value", context_, name, in_quotes(value.dump())));
+    }
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     field.set(text, context_, name);
   }
 }

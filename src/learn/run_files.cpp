@@ -1,6 +1,7 @@
 #include "learn/run_files.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
 #include <cmath>

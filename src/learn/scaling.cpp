@@ -1,6 +1,7 @@
 #include "qw/learn/scaling.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 
 #include <cmath>
 

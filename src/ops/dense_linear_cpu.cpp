@@ -17,10 +17,13 @@ namespace {
 
 using at::Tensor;
 
-constexpr int64_t kRowsPerBlock = 256;
-constexpr int64_t kColumnsPerBlock = 128;
-constexpr int64_t kRowsPerChunk = 1 << 16;   // whose sum is one product; more rows are added chunk by chunk
-constexpr int64_t kFlopsPerBlock = 1 << 17;  // below it a block is not worth a thread
+// Sizes of blocks follow from the sizes of the matrices alone.
+constexpr int64_t kFewestRows = 256;         // of a block of a product
+constexpr int64_t kFlopsPerBlock = 1 << 21;  // where that many rows are less work, more are taken
+constexpr int64_t kColumnsPerBlock = 128;    // of a transposed product
+constexpr int64_t kFewestRowsPerChunk = 1024;
+constexpr int64_t kMostTasks = 32;            // of a transposed product, by chunks of rows
+constexpr int64_t kFlopsPerThread = 1 << 17;  // below it another thread does not pay
 
 template <class Function>
 Function loaded(const char* name) {
@@ -86,7 +89,7 @@ Tensor block_of(const Tensor& matrix, int64_t dimension, int64_t index, int64_t 
 
 void run_blocks(int64_t blocks, int64_t flops_per_block, const std::function<void(int64_t)>& product) {
   const OneOpenBlasThread one_thread_of_openblas;
-  const int64_t grain = std::max<int64_t>(1, kFlopsPerBlock / std::max<int64_t>(1, flops_per_block));
+  const int64_t grain = std::max<int64_t>(1, kFlopsPerThread / std::max<int64_t>(1, flops_per_block));
   parallel_for(blocks, grain, [&](int64_t begin, int64_t end) {
     const OneMklThread one_thread_of_mkl;
     const at::AutoDispatchBelowADInplaceOrView
@@ -99,26 +102,35 @@ Tensor product_cpu(const Tensor& left, const Tensor& right) {
   Tensor result = at::empty({left.size(0), right.size(1)}, left.options());
   count(2 * left.numel() * right.size(1), left, right, result);
   const Tensor from = left.detach(), with = right.detach();
-  run_blocks(blocks_of(left.size(0), kRowsPerBlock), 2 * kRowsPerBlock * right.numel(), [&](int64_t block) {
-    Tensor rows = block_of(result, 0, block, kRowsPerBlock);
-    at::mm_out(rows, block_of(from, 0, block, kRowsPerBlock), with);
+  const int64_t flops_per_row = 2 * std::max<int64_t>(1, right.numel());
+  const int64_t blocks = blocks_of(left.size(0), std::max(kFewestRows, kFlopsPerBlock / flops_per_row));
+  const int64_t size = blocks_of(left.size(0), std::max<int64_t>(1, blocks));  // of each: about the same
+  run_blocks(blocks, size * flops_per_row, [&](int64_t block) {
+    Tensor rows = block_of(result, 0, block, size);
+    at::mm_out(rows, block_of(from, 0, block, size), with);
   });
   return result;
 }
 
+int64_t rows_per_chunk(int64_t rows, int64_t blocks) {
+  const int64_t chunks = std::min(kMostTasks / std::max<int64_t>(1, blocks), rows / kFewestRowsPerChunk);
+  return std::max<int64_t>(1, blocks_of(rows, std::max<int64_t>(1, chunks)));
+}
+
+// Rows are cut into chunks, and columns of the left into blocks; the chunks are added up in order.
 Tensor transposed_product_cpu(const Tensor& left, const Tensor& right) {
-  const int64_t chunks = std::max<int64_t>(1, blocks_of(left.size(0), kRowsPerChunk));
   const int64_t blocks = blocks_of(left.size(1), kColumnsPerBlock);
+  const int64_t size = rows_per_chunk(left.size(0), blocks);
+  const int64_t chunks = std::max<int64_t>(1, blocks_of(left.size(0), size));
   Tensor sums = at::empty({chunks, left.size(1), right.size(1)}, left.options());
   Tensor result = sums[0];
   count(2 * left.numel() * right.size(1), left, right, result);
   const Tensor from = left.detach(), with = right.detach();
-  const int64_t rows = std::min(left.size(0), kRowsPerChunk);
-  run_blocks(chunks * blocks, 2 * rows * kColumnsPerBlock * right.size(1), [&](int64_t task) {
+  run_blocks(chunks * blocks, 2 * size * kColumnsPerBlock * right.size(1), [&](int64_t task) {
     const int64_t chunk = task / blocks, block = task % blocks;
     Tensor sum = block_of(sums[chunk], 0, block, kColumnsPerBlock);
-    const Tensor columns = block_of(block_of(from, 0, chunk, kRowsPerChunk), 1, block, kColumnsPerBlock);
-    at::mm_out(sum, columns.t(), block_of(with, 0, chunk, kRowsPerChunk));
+    const Tensor columns = block_of(block_of(from, 0, chunk, size), 1, block, kColumnsPerBlock);
+    at::mm_out(sum, columns.t(), block_of(with, 0, chunk, size));
   });
   for (int64_t chunk = 1; chunk < chunks; ++chunk) result.add_(sums[chunk]);
   return chunks == 1 ? result : result.clone();

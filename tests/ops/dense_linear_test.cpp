@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/core/InferenceMode.h>
 #include <dlfcn.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -31,11 +32,11 @@ at::Tensor with_gaps(const at::Tensor& matrix) {
 struct Shape {
   int64_t rows, in, out;
 };
-// One block of rows and several, the last one full or not; one block of columns and several; nothing at all;
-// more rows than the gradient of the weight sums in one piece.
-const Shape kShapes[] = {{1, 1, 1},     {7, 5, 3},     {0, 5, 3},     {7, 0, 3},   {7, 5, 0},
-                         {0, 0, 0},     {300, 17, 4},  {256, 1, 2},   {512, 2, 1}, {20, 300, 7},
-                         {65536, 2, 3}, {65537, 3, 2}, {140000, 2, 1}};
+// One block of rows and several; one block of columns and several; nothing at all; so many rows that the
+// gradient of the weight is summed in chunks.
+const Shape kShapes[] = {{1, 1, 1},     {7, 5, 3},      {0, 5, 3},      {7, 0, 3},   {7, 5, 0},
+                         {0, 0, 0},     {300, 17, 4},   {600, 100, 50}, {1, 300, 7}, {20, 300, 70},
+                         {65536, 2, 3}, {140001, 3, 2}, {3000, 200, 1}};
 
 class DenseLinearOf : public testing::TestWithParam<at::ScalarType> {};
 
@@ -59,9 +60,9 @@ TEST_P(DenseLinearOf, ValuesAndGradientsAreThoseOfProducts) {
 
 TEST_P(DenseLinearOf, EveryMemoryOrderGivesTheSame) {
   at::manual_seed(2);
-  const at::Tensor x = whole_numbers(300, 150, GetParam());
-  const at::Tensor weight = whole_numbers(11, 150, GetParam());
-  const at::Tensor upstream = whole_numbers(300, 11, GetParam());
+  const at::Tensor x = whole_numbers(1200, 150, GetParam());
+  const at::Tensor weight = whole_numbers(40, 150, GetParam());
+  const at::Tensor upstream = whole_numbers(1200, 40, GetParam());
   for (const auto& lay_x : {row_major, column_major, with_gaps}) {
     for (const auto& lay_weight : {row_major, column_major, with_gaps}) {
       for (const auto& lay_upstream : {row_major, column_major}) {
@@ -80,11 +81,11 @@ TEST_P(DenseLinearOf, EveryMemoryOrderGivesTheSame) {
 TEST_P(DenseLinearOf, TakesViewsThatRepeatTheirMemory) {
   const at::Tensor row = whole_numbers(1, 6, GetParam());
   const at::Tensor weight = whole_numbers(4, 6, GetParam()).requires_grad_();
-  const at::Tensor y = dense_linear(row.expand({300, 6}), weight);
-  EXPECT_TRUE(at::equal(y.detach(), row.mm(weight.detach().t()).expand({300, 4})));
+  const at::Tensor y = dense_linear(row.expand({70000, 6}), weight);
+  EXPECT_TRUE(at::equal(y.detach(), row.mm(weight.detach().t()).expand({70000, 4})));
   // The gradient of a sum is one number in all places.
   const at::Tensor gradient = torch::autograd::grad({y.sum()}, {weight})[0];
-  EXPECT_TRUE(at::equal(gradient, (300 * row).expand({4, 6})));
+  EXPECT_TRUE(at::equal(gradient, (70000 * row).expand({4, 6})));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, DenseLinearOf, testing::Values(at::kFloat, at::kDouble),
@@ -123,7 +124,7 @@ void expect_same_bits(const Products& actual, const Products& expected) {
   EXPECT_TRUE(at::equal(actual.weight_gradient, expected.weight_gradient));
 }
 
-// Large enough for a BLAS with threads of its own to use them; one block of rows only, and many.
+// Large enough for a BLAS with threads of its own to use them.
 const Shape kLarge[] = {{200, 1500, 300}, {1500, 300, 17}, {3000, 700, 64}, {140001, 5, 7}};
 
 TEST(DenseLinear, SameBitsForAnyNumberOfThreads) {

@@ -21,7 +21,7 @@ struct LearnOptions {
   bool edge_weights = false;
   std::string flow_start = "auto";
   bool full_flow = false;
-  std::string dual = "probability";
+  std::string dual = "reset";
   int64_t inner_steps = 5;
   double lpa_weight = 1.0;
   int64_t lpa_steps = 5;

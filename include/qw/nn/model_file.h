@@ -19,7 +19,7 @@ struct ModelConfig {
 inline constexpr int kModelSchema = 1;
 
 // Writes `path` (tensors by name: parameters, then buffers) and, first, the same name with the extension
-// .json (schema, model, options, shape, types), each atomically. The same model gives the same bytes.
+// .json (schema, model, options, shape), each atomically. The same model gives the same bytes.
 void save_model(const std::filesystem::path& path, const ModelConfig& config, const Model& model);
 
 struct LoadedModel {

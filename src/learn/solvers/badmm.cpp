@@ -6,6 +6,7 @@
 //                space where labels live, and the consistent one for KL;
 //   reset        nothing: Z stays 0, which is what the released code does.
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 
 #include "qw/learn/learner.h"
 

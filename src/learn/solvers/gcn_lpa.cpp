@@ -3,6 +3,7 @@
 //   Y_0 = labels of the training nodes, 0 elsewhere;  Y_{k+1} = A Y_k, its training rows set back to Y_0,
 // where the last step sets nothing back, so that a training node is predicted by its neighbours.
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "qw/core/error.h"
