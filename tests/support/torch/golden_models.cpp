@@ -1,5 +1,7 @@
 #include "support/torch/golden_models.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
