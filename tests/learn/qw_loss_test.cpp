@@ -55,6 +55,7 @@ TEST(QwLoss, FitsTheTrainingLabelsBetterThanEveryNodeByItself) {
   const StepReport approximate = annealed(convex_problem("bregman"), 600).report;
   Problem problem = convex_problem("badmm");
   problem.options.inner_steps = 2;
+  problem.options.dual = "probability";
   const StepReport exact = annealed(problem, 150).report;
   EXPECT_GT(alone.divergence, 0.5);
   EXPECT_LT(approximate.divergence, 0.6 * alone.divergence);
