@@ -1,8 +1,8 @@
 #include "qw/nn/model_file.h"
 
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
@@ -100,14 +100,30 @@ ModelConfig config_from(const Json& document, const std::string& file) {
   return config;
 }
 
-std::unique_ptr<Model> make_model(const ModelConfig& config, const at::TensorOptions& options,
-                                  const std::string& file) {
-  try {
-    return find_model(config.model).make(config.shape, config.options, 0, options);
-  } catch (const c10::Error& error) {  // most likely it wants more memory than there is
-    fail(fmt::format("{}: the model that it describes cannot be made: {}", file,
-                     error.what_without_backtrace()));
+// The weights of the layers that a description asks for, at least: to be held against what the file has,
+// before anything of that size is made. A long double does not overflow where a product of the sizes would.
+long double least_size(const ModelConfig& config) {
+  const auto heeds = find_model(config.model).options;
+  const bool has_heads = std::find(heeds.begin(), heeds.end(), "heads") != heeds.end();
+  const long double inputs = config.shape.inputs, outputs = config.shape.outputs;
+  const long double hidden =
+      static_cast<long double>(config.options.hidden) * (has_heads ? config.options.heads : 1);
+  const auto between = static_cast<long double>(std::max<int64_t>(0, config.options.layers - 2));
+  if (config.options.layers == 1) return inputs * outputs;
+  return inputs * hidden + between * hidden * hidden + hidden * outputs;
+}
+
+std::unique_ptr<Model> make_model(const ModelConfig& config, const std::vector<Buffer>& tensors,
+                                  const at::TensorOptions& options, const std::string& file) {
+  int64_t stored = 0;
+  for (const Buffer& tensor : tensors) stored += tensor.value.numel();
+  if (least_size(config) > static_cast<long double>(stored)) {
+    fail(fmt::format("{}: the model that it describes has more weights than the {} in its file", file,
+                     stored));
   }
+  ModelShape shape = config.shape;
+  shape.entries = std::min(shape.entries, stored + 1);  // only some models have a parameter of this size
+  return find_model(config.model).make(shape, config.options, 0, options);
 }
 
 }  // namespace
@@ -126,8 +142,9 @@ LoadedModel load_model(const std::filesystem::path& path, const at::TensorOption
   const Json document = Json::parse(read_file(config_file), nullptr, false);
   if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config_file));
   LoadedModel loaded{config_from(document, config_file), nullptr};
-  loaded.model = make_model(loaded.config, options, config_file);
-  load_parameters(path, *loaded.model);
+  const std::vector<Buffer> tensors = read_tensors(path);
+  loaded.model = make_model(loaded.config, tensors, options, config_file);
+  copy_by_name(tensors, tensors_of(*loaded.model), path.string());
   return loaded;
 }
 
