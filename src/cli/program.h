@@ -9,8 +9,8 @@ namespace qw::cli {
 
 using AddCommands = std::function<void(CLI::App& app, const GlobalOptions& global)>;
 
-// Parses and runs; gives the exit code: 0, 1 (the run failed) or 2 (bad usage). Errors are one line on stderr,
-// which `describe` makes of an exception that is not ours; by default its what().
+// Parses and runs; gives the exit code: 0, 1 (the run failed) or 2 (bad usage). Errors are one line on
+// stderr, which `describe` makes of an exception that is not ours; by default its what().
 int run_program(int argc, char** argv, const AddCommands& add_commands,
                 const std::function<std::string(const std::exception&)>& describe = {});
 

@@ -15,8 +15,6 @@ void count_work(const Work& work) {
   bytes.fetch_add(work.bytes, std::memory_order_relaxed);
 }
 
-Work work_done() {
-  return {flops.load(std::memory_order_relaxed), bytes.load(std::memory_order_relaxed)};
-}
+Work work_done() { return {flops.load(std::memory_order_relaxed), bytes.load(std::memory_order_relaxed)}; }
 
 }  // namespace qw

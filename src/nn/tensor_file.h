@@ -19,8 +19,8 @@ void write_tensors(const std::filesystem::path& path, const std::vector<Buffer>&
 
 std::vector<Buffer> read_tensors(const std::filesystem::path& path);
 
-// Copies tensor for tensor into those of the same names; throws qw::Error, naming `from`, when one is missing,
-// left over or has another shape.
+// Copies tensor for tensor into those of the same names; throws qw::Error, naming `from`, when one is
+// missing, left over or has another shape.
 void copy_by_name(const std::vector<Buffer>& tensors, const std::vector<Buffer>& into,
                   const std::string& from);
 

@@ -97,7 +97,8 @@ TEST(TrainCommand, UsageErrorsAreOneLine) {
                  "qw: --edge-weights are predicted from the flow, which solver ce has not; use bregman");
   expect_refused({"train", "--data", "karate", "--modle", "gcn"}, 2,
                  "qw: option '--modle' is unknown; did you mean '--model'? (see qw train --help)");
-  expect_refused({"predict", "/nowhere"}, 1, "qw: /nowhere/config.json: cannot read: No such file or directory");
+  expect_refused({"predict", "/nowhere"}, 1,
+                 "qw: /nowhere/config.json: cannot read: No such file or directory");
 }
 
 TEST(TrainCommand, EvalAndPredictGiveTheSameAgain) {

@@ -10,8 +10,8 @@
 namespace qw {
 namespace {
 
-// A~ has the learned entries of A + I, D~ their row sums after exp: A^ = D~^-1 exp(A~) on the pattern of A + I
-// (equation (10) with the softmax of the released code); X_1 = relu(A^ X W_1), X_2 = A^ X_1 W_2.
+// A~ has the learned entries of A + I, D~ their row sums after exp: A^ = D~^-1 exp(A~) on the pattern of A +
+// I (equation (10) with the softmax of the released code); X_1 = relu(A^ X W_1), X_2 = A^ X_1 W_2.
 TEST(GcnLpa, MatchesTheDenseEquations) {
   const Graph graph =
       Graph::build(test::edge_list(6, {{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 4}}));  // node 5 is alone
@@ -61,7 +61,9 @@ TEST(GcnLpa, RefusesAnotherGraph) {
   const auto model = find_model("gcn-lpa").make(model_shape(graph, 3, 2), {}, 1, at::kFloat);
   const GraphTensors tensors(other, at::kFloat);
   const NodeMatrix features(at::ones({3, 3}));
-  EXPECT_EQ(test::error_of([&] { model->forward({tensors, features, {}}); }),
+  EXPECT_EQ(test::error_of([&] {
+              model->forward({tensors, features, {}});
+            }),
             "gcn-lpa learned the 7 entries of one adjacency matrix; this graph has 5: train anew");
 }
 

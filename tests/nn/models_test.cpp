@@ -1,7 +1,7 @@
 // What every model owes, walked through the registry: a new model is tested by being registered.
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <fstream>
@@ -131,8 +131,8 @@ TEST_P(EveryModel, UndirectedIsBothDirections) {
   EdgeList both;
   both.num_nodes = graph.num_nodes();
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
-    for (const auto& [from, to] : {std::pair(graph.heads()[e], graph.tails()[e]),
-                                   std::pair(graph.tails()[e], graph.heads()[e])}) {
+    for (const auto& [from, to] :
+         {std::pair(graph.heads()[e], graph.tails()[e]), std::pair(graph.tails()[e], graph.heads()[e])}) {
       both.heads.push_back(from);
       both.tails.push_back(to);
     }
@@ -155,9 +155,9 @@ TEST_P(EveryModel, TrainingStepsHaveTheSameBitsForAnyNumberOfThreads) {
     options.norm = batch ? "batch" : "layer";
     const GraphTensors graph(data.graph, at::kFloat);
     const NodeMatrix features(data.features, at::kFloat);
-    const auto model = find_model(GetParam())
-                           .make(model_shape(data.graph, data.features.columns, data.targets.width), options,
-                                 7, at::kFloat);
+    const auto model =
+        find_model(GetParam())
+            .make(model_shape(data.graph, data.features.columns, data.targets.width), options, 7, at::kFloat);
     Optimizer optimizer({&model->parameters()},
                         {{ParameterRole::kBackbone, {0.01, 5e-4}}, {ParameterRole::kFilter, {0.01, 0.0}}});
     at::Tensor nodes = at::arange(0, 3000, 2, at::kInt);
@@ -167,8 +167,8 @@ TEST_P(EveryModel, TrainingStepsHaveTheSameBitsForAnyNumberOfThreads) {
     double loss = 0;
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
       const at::Tensor scores = model->forward({graph, features, {}, true, 9, epoch});
-      const auto [value, gradient] = divergence(Divergence::kSoftmax, scores.detach(), none,
-                                                {nodes, classes, none, none}, 1.0 / 1500);
+      const auto [value, gradient] =
+          divergence(Divergence::kSoftmax, scores.detach(), none, {nodes, classes, none, none}, 1.0 / 1500);
       scores.backward(gradient);
       optimizer.step();
       loss = value.item<double>();
@@ -253,9 +253,10 @@ TEST(Models, AreTheEightOfThePaperAndMlp) {
 }
 
 TEST(Models, UnknownNamesListTheKnown) {
-  EXPECT_EQ(error_of([] { find_model("gnc"); }),
-            "model 'gnc' is unknown; did you mean 'gcn'? known: appnp, bernnet, chebnetii, gat, gcn, gcn-lpa, "
-            "gin, graphsage, mlp");
+  EXPECT_EQ(
+      error_of([] { find_model("gnc"); }),
+      "model 'gnc' is unknown; did you mean 'gcn'? known: appnp, bernnet, chebnetii, gat, gcn, gcn-lpa, "
+      "gin, graphsage, mlp");
 }
 
 TEST(Models, ParameterNamesAreThoseOfPyTorchGeometric) {
@@ -269,8 +270,7 @@ TEST(Models, ParameterNamesAreThoseOfPyTorchGeometric) {
   EXPECT_EQ(names("gcn"), (Names{"conv1.lin.weight", "conv1.bias", "conv2.lin.weight", "conv2.bias"}));
   EXPECT_EQ(names("gat"), (Names{"conv1.att_src", "conv1.att_dst", "conv1.bias", "conv1.lin.weight",
                                  "conv2.att_src", "conv2.att_dst", "conv2.bias", "conv2.lin.weight"}));
-  EXPECT_EQ(names("bernnet"),
-            (Names{"lin1.weight", "lin1.bias", "lin2.weight", "lin2.bias", "prop1.temp"}));
+  EXPECT_EQ(names("bernnet"), (Names{"lin1.weight", "lin1.bias", "lin2.weight", "lin2.bias", "prop1.temp"}));
 }
 
 }  // namespace

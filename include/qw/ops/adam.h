@@ -11,11 +11,12 @@ namespace qw {
 // where m and v are the first and second moment, zeros before the first step, and `step` counts from 1.
 //
 // The four lists go together, entry by entry: same shapes of any kind and the same strides, without holes (a
-// transposed matrix will do), one type for the whole call (float32 or float64), no tensor twice (not checked). A parameter whose gradient is undefined is skipped:
-// it and its moments are neither read nor checked. Parameters may be leaves that require a gradient; no
-// gradient goes through the step, and what was saved of a parameter for a backward pass becomes stale, as
-// with any change in place. Nothing is summed: the same bits for any number of threads. O(elements), all
-// tensors in one parallel region, no memory. On the CPU only.
+// transposed matrix will do), one type for the whole call (float32 or float64), no tensor twice (not
+// checked). A parameter whose gradient is undefined is skipped: it and its moments are neither read nor
+// checked. Parameters may be leaves that require a gradient; no gradient goes through the step, and what was
+// saved of a parameter for a backward pass becomes stale, as with any change in place. Nothing is summed: the
+// same bits for any number of threads. O(elements), all tensors in one parallel region, no memory. On the CPU
+// only.
 //
 // Throws c10::Error, before anything is written, on lists, shapes, types or devices that do not fit, on lr,
 // eps or weight_decay that are negative or not finite, on betas outside [0, 1) and on a step below 1.
