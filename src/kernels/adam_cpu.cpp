@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/adam.h"
+#include "kernels/adam_factors.h"
 #include "kernels/vectorise.h"
 #include "qw/core/parallel.h"
 
@@ -10,26 +11,8 @@ namespace {
 
 constexpr int64_t kChunksPerThread = 16;
 
-// What the rule is to each element, in the type of the elements.
 template <class T>
-struct Factors {
-  T beta1, fresh1, beta2, fresh2, weight_decay, eps, step_size, root_scale;
-
-  explicit Factors(const AdamRule& rule)
-      : beta1(static_cast<T>(rule.beta1)),
-        fresh1(static_cast<T>(1.0 - rule.beta1)),
-        beta2(static_cast<T>(rule.beta2)),
-        fresh2(static_cast<T>(1.0 - rule.beta2)),
-        weight_decay(static_cast<T>(rule.weight_decay)),
-        eps(static_cast<T>(rule.eps)) {
-    const auto step = static_cast<double>(rule.step);
-    step_size = static_cast<T>(rule.lr / (1.0 - std::pow(rule.beta1, step)));
-    root_scale = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(rule.beta2, step)));
-  }
-};
-
-template <class T>
-inline __attribute__((always_inline)) void update(const Factors<T>& f, const AdamTensor<T>& tensor,
+inline __attribute__((always_inline)) void update(const AdamFactors<T>& f, const AdamTensor<T>& tensor,
                                                   int64_t begin, int64_t end) {
   T* __restrict parameter = tensor.parameter;
   const T* __restrict gradient = tensor.gradient;
@@ -45,12 +28,12 @@ inline __attribute__((always_inline)) void update(const Factors<T>& f, const Ada
   }
 }
 
-QW_MULTIVERSION void update_range(const Factors<float>& factors, const AdamTensor<float>& tensor,
+QW_MULTIVERSION void update_range(const AdamFactors<float>& factors, const AdamTensor<float>& tensor,
                                   int64_t begin, int64_t end) {
   update(factors, tensor, begin, end);
 }
 
-QW_MULTIVERSION void update_range(const Factors<double>& factors, const AdamTensor<double>& tensor,
+QW_MULTIVERSION void update_range(const AdamFactors<double>& factors, const AdamTensor<double>& tensor,
                                   int64_t begin, int64_t end) {
   update(factors, tensor, begin, end);
 }
@@ -61,7 +44,7 @@ int64_t chunks_of(int64_t size) { return (size + kAdamChunk - 1) / kAdamChunk; }
 
 template <class T>
 void adam_cpu(const AdamRule& rule, std::span<const AdamTensor<T>> tensors) {
-  const Factors<T> factors(rule);
+  const AdamFactors<T> factors(rule);
   int64_t chunks = 0;
   for (const auto& tensor : tensors) chunks += chunks_of(tensor.size);
   parallel_for(chunks, kChunksPerThread, [&](int64_t begin, int64_t end) {

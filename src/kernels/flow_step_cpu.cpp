@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/adam_factors.h"
 #include "kernels/vectorise.h"
 #include "qw/core/parallel.h"
 
@@ -14,25 +15,6 @@ namespace {
 
 constexpr int64_t kElements = 1024;             // worked on together: those of a few edges
 constexpr int64_t kElementsPerBlock = 1 << 13;  // whose statistics are summed apart
-
-template <class T>
-struct Factors {
-  T beta1, fresh1, beta2, fresh2, weight_decay, eps, step_size, root_scale, threshold_scale;
-
-  explicit Factors(const FlowStepRule& rule)
-      : beta1(static_cast<T>(rule.beta1)),
-        fresh1(static_cast<T>(1.0 - rule.beta1)),
-        beta2(static_cast<T>(rule.beta2)),
-        fresh2(static_cast<T>(1.0 - rule.beta2)),
-        weight_decay(static_cast<T>(rule.weight_decay)),
-        eps(static_cast<T>(rule.eps)) {
-    const auto step = static_cast<double>(rule.step);
-    const double correction1 = 1.0 - std::pow(rule.beta1, step);
-    step_size = static_cast<T>(rule.lr / correction1);
-    root_scale = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(rule.beta2, step)));
-    threshold_scale = static_cast<T>(correction1);  // the cost is no running mean and needs no correction
-  }
-};
 
 // What is known of a few edges, element by element.
 template <class T>
@@ -84,7 +66,7 @@ struct Tally {
 // A violation is how far 0 is from gradient + cost * d|flow| before; on a directed graph flow at 0 cannot go
 // below, so that a positive slope there is none. A size is cost * |flow| afterwards.
 template <bool kProximal, bool kDirected, class T>
-QW_INLINE Tally<T> update(const Factors<T>& f, const T* __restrict gradient, const T* __restrict cost,
+QW_INLINE Tally<T> update(const AdamFactors<T>& f, const T* __restrict gradient, const T* __restrict cost,
                           int64_t size, T* __restrict flow, T* __restrict first, T* __restrict second,
                           T* __restrict sizes) {
   Tally<T> tally;
@@ -103,7 +85,8 @@ QW_INLINE Tally<T> update(const Factors<T>& f, const T* __restrict gradient, con
     second[i] = v;
     T now = old - rate * m;
     if constexpr (kProximal) {
-      const T left = std::abs(now) - rate * (f.threshold_scale * cost[i]);
+      // The cost is no running mean: the correction in `rate` is taken back.
+      const T left = std::abs(now) - rate * (f.correction1 * cost[i]);
       now = zero_if(left <= 0, std::copysign(left, now));
     }
     if constexpr (kDirected) now = zero_if(now <= 0, now);
@@ -125,7 +108,7 @@ double sum_of(T* values, int64_t size) {
 }
 
 template <bool kProximal, bool kDirected, class T>
-QW_INLINE FlowStatistics step_edges(const Factors<T>& factors, const FlowView<T>& view, int64_t begin,
+QW_INLINE FlowStatistics step_edges(const AdamFactors<T>& factors, const FlowView<T>& view, int64_t begin,
                                     int64_t end, Buffers<T>& buffers) {
   const int64_t edges_at_once = std::max<int64_t>(1, kElements / view.width);
   const int64_t most = std::min(end - begin, edges_at_once) * view.width;
@@ -147,7 +130,7 @@ QW_INLINE FlowStatistics step_edges(const Factors<T>& factors, const FlowView<T>
 }
 
 template <class T>
-QW_INLINE FlowStatistics step_by_rule(const FlowStepRule& rule, const Factors<T>& factors,
+QW_INLINE FlowStatistics step_by_rule(const FlowStepRule& rule, const AdamFactors<T>& factors,
                                       const FlowView<T>& view, int64_t begin, int64_t end,
                                       Buffers<T>& buffers) {
   if (rule.proximal) {
@@ -158,12 +141,12 @@ QW_INLINE FlowStatistics step_by_rule(const FlowStepRule& rule, const Factors<T>
                        : step_edges<false, false>(factors, view, begin, end, buffers);
 }
 
-QW_MULTIVERSION FlowStatistics step_range(const FlowStepRule& rule, const Factors<float>& factors,
+QW_MULTIVERSION FlowStatistics step_range(const FlowStepRule& rule, const AdamFactors<float>& factors,
                                           const FlowView<float>& view, int64_t begin, int64_t end,
                                           Buffers<float>& buffers) {
   return step_by_rule(rule, factors, view, begin, end, buffers);
 }
-QW_MULTIVERSION FlowStatistics step_range(const FlowStepRule& rule, const Factors<double>& factors,
+QW_MULTIVERSION FlowStatistics step_range(const FlowStepRule& rule, const AdamFactors<double>& factors,
                                           const FlowView<double>& view, int64_t begin, int64_t end,
                                           Buffers<double>& buffers) {
   return step_by_rule(rule, factors, view, begin, end, buffers);
@@ -175,7 +158,7 @@ template <class T>
 FlowStatistics flow_step_cpu(const FlowStepRule& rule, const FlowView<T>& view) {
   FlowStatistics total;
   if (view.width == 0 || view.edges == 0) return total;
-  const Factors<T> factors(rule);
+  const AdamFactors<T> factors(rule);
   const int64_t edges_per_block = std::max<int64_t>(1, kElementsPerBlock / view.width);
   const int64_t blocks = (view.edges + edges_per_block - 1) / edges_per_block;
   std::vector<FlowStatistics> of_block(blocks);

@@ -27,4 +27,16 @@ void check_csr(const char* op, const at::Tensor& offsets, const at::Tensor& colu
   TORCH_CHECK(offsets.size(0) >= 1, op, ": offsets must have one entry more than there are rows, got none");
 }
 
+void check_square_pattern(const char* op, const SparsePattern& pattern, const at::Tensor& values) {
+  check_csr(op, pattern.offsets, pattern.columns, values);
+  check_index(op, "transposed_offsets", pattern.transposed_offsets, at::kLong, values);
+  check_index(op, "transposed_columns", pattern.transposed_columns, at::kInt, values);
+  check_index(op, "order", pattern.order, at::kLong, values);
+  TORCH_CHECK(pattern.transposed_offsets.size(0) == pattern.offsets.size(0), op, ": offsets has ",
+              pattern.offsets.size(0), " entries, transposed_offsets ", pattern.transposed_offsets.size(0),
+              "; the pattern must be square");
+  TORCH_CHECK(pattern.transposed_columns.size(0) == pattern.columns.size(0), op, ": the pattern has ",
+              pattern.columns.size(0), " entries, its transpose ", pattern.transposed_columns.size(0));
+}
+
 }  // namespace qw::ops

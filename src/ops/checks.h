@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "qw/ops/spmm.h"
+
 namespace qw::ops {
 
 // One contiguous row of `type`, on the device of `values`.
@@ -17,5 +19,9 @@ void check_matrix(const char* op, const char* name, const at::Tensor& matrix, in
 // Offsets [rows + 1] and columns [entries] of a sparse matrix.
 void check_csr(const char* op, const at::Tensor& offsets, const at::Tensor& columns,
                const at::Tensor& values);
+
+// All parts of a pattern whose transpose has its size and its entries; what `order` must have is the
+// caller's.
+void check_square_pattern(const char* op, const SparsePattern& pattern, const at::Tensor& values);
 
 }  // namespace qw::ops

@@ -13,16 +13,8 @@ namespace ops {
 namespace {
 
 void check_pattern(const char* op, const SparsePattern& pattern, const at::Tensor& features) {
-  check_csr(op, pattern.offsets, pattern.columns, features);
-  check_index(op, "transposed_offsets", pattern.transposed_offsets, at::kLong, features);
-  check_index(op, "transposed_columns", pattern.transposed_columns, at::kInt, features);
-  check_index(op, "order", pattern.order, at::kLong, features);
+  check_square_pattern(op, pattern, features);
   const int64_t entries = pattern.columns.size(0);
-  TORCH_CHECK(pattern.transposed_offsets.size(0) == pattern.offsets.size(0), op, ": offsets has ",
-              pattern.offsets.size(0), " entries, transposed_offsets ", pattern.transposed_offsets.size(0),
-              "; the pattern must be square");
-  TORCH_CHECK(pattern.transposed_columns.size(0) == entries, op, ": the pattern has ", entries,
-              " entries, its transpose ", pattern.transposed_columns.size(0));
   TORCH_CHECK(pattern.order.size(0) == entries, op, ": order must have an entry for each of ", entries,
               " entries, got ", pattern.order.size(0), "; SparsePattern::symmetric has none");
 }

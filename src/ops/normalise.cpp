@@ -29,16 +29,8 @@ Normalisation checked_normalisation(const char* op, int64_t kind) {
 }
 
 void check_normalise(const char* op, const SparsePattern& pattern, const char* name, const Tensor& values) {
-  check_csr(op, pattern.offsets, pattern.columns, values);
-  check_index(op, "transposed_offsets", pattern.transposed_offsets, at::kLong, values);
-  check_index(op, "transposed_columns", pattern.transposed_columns, at::kInt, values);
-  check_index(op, "order", pattern.order, at::kLong, values);
+  check_square_pattern(op, pattern, values);
   const int64_t entries = pattern.columns.size(0);
-  TORCH_CHECK(pattern.transposed_offsets.size(0) == pattern.offsets.size(0), op, ": offsets has ",
-              pattern.offsets.size(0), " entries, transposed_offsets ", pattern.transposed_offsets.size(0),
-              "; the pattern must be square");
-  TORCH_CHECK(pattern.transposed_columns.size(0) == entries, op, ": the pattern has ", entries,
-              " entries, its transpose ", pattern.transposed_columns.size(0));
   TORCH_CHECK(pattern.order.size(0) == entries || pattern.order.size(0) == 0, op,
               ": order must have an entry for each of ", entries, " entries, or none, got ",
               pattern.order.size(0));
