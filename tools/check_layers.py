@@ -14,7 +14,7 @@ ALLOWED = {
     "data": {"core", "graph"},
     "transport": {"core", "graph"},
     "kernels": {"core"},
-    "ops": {"core", "kernels"},
+    "ops": {"core", "graph", "transport", "kernels"},
     "nn": {"core", "graph", "ops"},
     "learn": {"core", "graph", "transport", "ops", "nn"},
     "report": {"core"},

@@ -118,6 +118,13 @@ void Flow::step(const at::Tensor& residual) {
   drop_gradient();
 }
 
+void Flow::set(const at::Tensor& values, double gap) {
+  values_.detach().copy_(values);
+  measured_.copy_(first_measures(values_, edges_));
+  measured_.data_ptr<double>()[2] = gap;
+  brought_ = at::Tensor();
+}
+
 FlowSummary Flow::summary() const {
   FlowSummary summary;
   summary.l1 = cost();

@@ -31,6 +31,9 @@ FieldTable learn_fields(LearnOptions& options) {
       "what badmm does with its dual: carried as in the paper, reset as in the released code, or "
       "carried with the residual in probabilities");
   table.add("inner_steps", options.inner_steps, {1, 1000}, "steps for the network and for the flow in badmm");
+  table.add(
+      "solve_every", options.solve_every, {0, 1e6},
+      "steps between solutions of the transport problem in exact; 0: 1 on small graphs, 10 on large ones");
   table.add("lpa_weight", options.lpa_weight, {0, kLarge}, "weight of label propagation in gcn-lpa");
   table.add("lpa_steps", options.lpa_steps, {1, 1000}, "steps of label propagation in gcn-lpa");
   table.add("balanced", options.balanced,

@@ -1,6 +1,7 @@
 #include "qw/learn/learner.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
@@ -53,6 +54,20 @@ std::unique_ptr<Learner> make_learner(const LearnInput& input) {
   fail_usage(fmt::format("solver {}", unknown_name(input.options.solver, known)));
 }
 
+at::Tensor Scores::sum() const { return transport.numel() == 0 ? network : network + transport; }
+
+at::Tensor to_label_space(Divergence kind, const at::Tensor& logits) {
+  if (kind == Divergence::kSoftmax) return at::softmax(logits, 1);
+  return kind == Divergence::kBernoulli ? at::sigmoid(logits) : logits;
+}
+
+at::Tensor probabilities(Divergence kind, const Scores& scores) {
+  if (!scores.in_label_space) return to_label_space(kind, scores.sum());
+  constexpr double kSmallest = 1e-6;  // transport may take all that the network gave
+  const at::Tensor clamped = at::clamp(scores.sum(), kSmallest, 1 - kSmallest);
+  return kind == Divergence::kSoftmax ? clamped / clamped.sum(1, true) : clamped;
+}
+
 Learner::Learner(const LearnInput& input)
     : input_(input),
       kind_(divergence_for(input.targets.task)),
@@ -69,6 +84,11 @@ Learner::Learner(const LearnInput& input)
   config_ = {input.model, input.model_options,
              model_shape(input.topology, input.features.columns(), targets.width)};
   model_ = find_model(input.model).make(config_.shape, config_.options, input.seed, input.graph.options());
+  if (network_is_fixed()) {
+    if (input.options.edge_weights)
+      fail_usage("a network with --edge-weights reads the flow; it cannot stay fixed");
+    load_parameters(input.network_from, *model_);
+  }
   if (input.options.edge_weights) {
     predictor_.emplace(predictor_parameters_, "edge_predictor", targets.width);
   }
@@ -94,10 +114,23 @@ void Learner::use_flow(FlowRule rule) {
 }
 
 at::Tensor Learner::forward(bool training, int64_t draw) {
+  if (network_is_fixed()) {
+    if (!fixed_scores_.defined()) {
+      const at::NoGradGuard no_gradient;
+      fixed_scores_ = model_->forward({input_.graph, input_.features, {}});
+    }
+    return fixed_scores_;
+  }
   at::Tensor edge_weights;
   if (predictor_) edge_weights = predictor_->forward(flow_->values());
   return model_->forward(
       {input_.graph, input_.features, edge_weights, training, static_cast<int64_t>(input_.seed), draw});
+}
+
+void Learner::descend(const at::Tensor& scores, const at::Tensor& gradient) {
+  if (network_is_fixed()) return;
+  scores.backward(gradient);
+  optimizer_->step();
 }
 
 std::tuple<double, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
@@ -147,6 +180,7 @@ void Learner::restore(const std::vector<Buffer>& tensors, const std::vector<int6
   copy_by_name(tensors, state(), from);
   optimizer_->set_steps(counts[0]);
   if (flow_) flow_->changed(counts[1]);
+  restored();
 }
 
 }  // namespace qw

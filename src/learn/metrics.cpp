@@ -15,10 +15,10 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-at::Tensor total(const Scores& scores) {
-  const at::Tensor sum = scores.transport.numel() == 0 ? scores.network : scores.network + scores.transport;
-  return sum.to(at::kDouble).cpu().contiguous();
-}
+at::Tensor total(const Scores& scores) { return scores.sum().to(at::kDouble).cpu().contiguous(); }
+
+// Above it a 0/1 label is predicted.
+double threshold(const Scores& scores) { return scores.in_label_space ? 0.5 : 0.0; }
 
 // Counts of one class or label: true and false positives, false negatives.
 struct Counts {
@@ -34,9 +34,10 @@ struct Counts {
 
 int64_t predicted_class(const double* row, int64_t width) { return std::max_element(row, row + width) - row; }
 
-std::vector<Counts> count(const Targets& targets, std::span<const NodeId> nodes, const at::Tensor& scores) {
+std::vector<Counts> count(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
   std::vector<Counts> counts(targets.width);
-  const auto* rows = scores.data_ptr<double>();
+  const at::Tensor sum = total(scores);
+  const auto* rows = sum.data_ptr<double>();
   for (const NodeId node : nodes) {
     const double* row = rows + node * targets.width;
     if (targets.task == Task::kClassification) {
@@ -53,7 +54,7 @@ std::vector<Counts> count(const Targets& targets, std::span<const NodeId> nodes,
     for (int64_t c = 0; c < targets.width; ++c) {
       const double truth = targets.values[node * targets.width + c];
       if (std::isnan(truth)) continue;
-      const bool guess = row[c] > 0;
+      const bool guess = row[c] > threshold(scores);
       counts[c].hit += guess && truth > 0.5;
       counts[c].wrong += guess && truth <= 0.5;
       counts[c].missed += !guess && truth > 0.5;
@@ -131,9 +132,8 @@ std::string primary_metric_name(Task task) {
 }
 
 Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
-  const at::Tensor sum = total(scores);
-  if (targets.task == Task::kRegression) return of_values(targets, nodes, sum);
-  const std::vector<Counts> counts = count(targets, nodes, sum);
+  if (targets.task == Task::kRegression) return of_values(targets, nodes, total(scores));
+  const std::vector<Counts> counts = count(targets, nodes, scores);
   if (targets.task == Task::kClassification) {
     return {{"accuracy", accuracy(counts)}, {"macro_f1", macro_f1(counts)}};
   }
@@ -155,7 +155,7 @@ double primary_metric(const Targets& targets, std::span<const NodeId> nodes, con
 std::vector<ClassRow> by_class(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
   std::vector<ClassRow> rows;
   if (targets.task == Task::kRegression) return rows;
-  const std::vector<Counts> counts = count(targets, nodes, total(scores));
+  const std::vector<Counts> counts = count(targets, nodes, scores);
   for (int64_t c = 0; c < targets.width; ++c) {
     rows.push_back({targets.names.empty() ? fmt::format("{}", c) : targets.names[c],
                     counts[c].hit + counts[c].missed, counts[c].precision(), counts[c].recall(),

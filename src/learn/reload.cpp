@@ -113,6 +113,11 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
     }
   }
   reloaded.scores.network = loaded.model->forward({graph, features, edge_weights});
+  if (request.learn.solver == "exact") {
+    reloaded.scores.network =
+        to_label_space(divergence_for(trained_on.targets.task), reloaded.scores.network);
+    reloaded.scores.in_label_space = true;
+  }
   const std::optional<RunResult> result = read_result(run_folder);
   if (!result) fail(fmt::format("{} has no summary.json: the run is not finished", run_folder.string()));
   reloaded.scores = result->scaling.undo(reloaded.scores);

@@ -23,6 +23,7 @@ FieldTable request_fields(TrainRequest& request) {
   table.add("device", request.device, "NAME", "");
   table.add_choice("scale_features", request.scale_features, {"auto", "rows", "columns", "none"}, "");
   table.add("checkpoint_every", request.checkpoint_every, {0, 1e9}, "");
+  table.add("refit_flow", request.refit_flow, "DIR", "");
   return table;
 }
 

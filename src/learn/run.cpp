@@ -60,10 +60,10 @@ class SingleRun {
     }
     const uint64_t seed = seed_of_run(request_, run_);
     const Split split = split_of(request_, dataset_, run_);
-    const TargetScaling scaling(dataset_.targets, split.train);
+    const TargetScaling scaling = scaling_for(split);
     const Targets targets = scaling.apply(dataset_.targets);
     Trainer trainer({dataset_.graph, targets, split, graph_, features_, request_.model,
-                     request_.model_options, request_.learn, seed});
+                     request_.model_options, request_.learn, seed, network_from()});
     if (!folder_.empty() && std::filesystem::exists(checkpoint_path(folder_))) {
       trainer.load_checkpoint(checkpoint_path(folder_));
     }
@@ -78,6 +78,21 @@ class SingleRun {
   }
 
  private:
+  std::filesystem::path network_from() const {
+    return request_.refit_flow.empty() ? "" : run_folder(request_.refit_flow, run_) / "model.safetensors";
+  }
+
+  // A network that is taken over goes on to speak in the units it learned in.
+  TargetScaling scaling_for(const Split& split) const {
+    if (request_.refit_flow.empty()) return {dataset_.targets, split.train};
+    const std::filesystem::path folder = run_folder(request_.refit_flow, run_);
+    const std::optional<RunResult> earlier = read_result(folder);
+    if (!earlier)
+      fail(fmt::format("{} is not finished: there is no network whose flow could be refitted",
+                       folder.string()));
+    return earlier->scaling;
+  }
+
   void keep_checkpoint(const Trainer& trainer, const EpochRecord& record) const {
     const int64_t every = request_.checkpoint_every;
     if (folder_.empty() || every == 0 || (record.epoch + 1) % every != 0) return;

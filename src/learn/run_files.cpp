@@ -146,12 +146,10 @@ void write_metrics(const std::filesystem::path& run_folder, const std::vector<Ep
 std::string predictions_csv(const Dataset& dataset, const Scores& scores, const std::vector<char>& is_new) {
   const Targets& targets = dataset.targets;
   const bool regression = targets.task == Task::kRegression;
-  const at::Tensor sum = scores.transport.numel() == 0 ? scores.network : scores.network + scores.transport;
-  const at::Tensor total = as_float_rows(sum), network = as_float_rows(scores.network);
+  const at::Tensor total = as_float_rows(scores.sum()), network = as_float_rows(scores.network);
   const at::Tensor transport =
       scores.transport.numel() == 0 ? at::zeros_like(network) : as_float_rows(scores.transport);
-  const at::Tensor probabilities =
-      as_float_rows(targets.task == Task::kMultiLabel ? at::sigmoid(sum) : at::softmax(sum, 1));
+  const at::Tensor chances = as_float_rows(probabilities(divergence_for(targets.task), scores));
   std::string text = "id,prediction";
   const auto add_header = [&](const char* what) {
     for (int64_t c = 0; c < targets.width; ++c)
@@ -173,11 +171,11 @@ std::string predictions_csv(const Dataset& dataset, const Scores& scores, const 
     } else {
       std::vector<std::string> names;
       for (int64_t c = 0; c < targets.width; ++c) {
-        if (total[node][c].item<float>() > 0) names.push_back(class_name(targets, c));
+        if (chances[node][c].item<float>() > 0.5F) names.push_back(class_name(targets, c));
       }
       text += "," + csv_field(join(names, " "));
     }
-    if (!regression) add_numbers(text, probabilities[node]);
+    if (!regression) add_numbers(text, chances[node]);
     add_numbers(text, network[node]);
     add_numbers(text, transport[node]);
     if (!is_new.empty()) text += is_new[node] ? ",yes" : ",no";

@@ -113,7 +113,8 @@ Scores TargetScaling::undo(const Scores& scores) const {
   const at::Tensor mean = tensor_of(mean_).to(scores.network.options());
   const at::Tensor deviation = tensor_of(deviation_).to(scores.network.options());
   return {scores.network * deviation + mean,
-          scores.transport.numel() == 0 ? scores.transport : scores.transport * deviation};
+          scores.transport.numel() == 0 ? scores.transport : scores.transport * deviation,
+          scores.in_label_space};
 }
 
 }  // namespace qw

@@ -91,8 +91,7 @@ void Trainer::check_finite(const EpochRecord& record) const {
 }
 
 void Trainer::keep_if_best(const EpochRecord& record) {
-  const bool better =
-      best_epoch_ < 0 || input_.split.val.empty() || record.val_loss < history_[best_epoch_].val_loss;
+  const bool better = best_epoch_ < 0 || keeps_last() || record.val_loss < history_[best_epoch_].val_loss;
   if (!better) return;
   best_epoch_ = record.epoch;
   const std::vector<Buffer> now = learner_->predicting_state();
@@ -105,8 +104,8 @@ void Trainer::keep_if_best(const EpochRecord& record) {
 
 bool Trainer::should_stop(const EpochRecord& record) const {
   const int64_t patience = input_.options.patience;
-  if (record.epoch + 1 >= input_.options.epochs) return true;
-  if (patience == 0 || record.epoch <= patience || input_.split.val.empty()) return false;
+  if (record.epoch + 1 >= input_.options.epochs || learner_->settled()) return true;
+  if (patience == 0 || record.epoch <= patience || keeps_last()) return false;
   double sum = 0;
   for (int64_t epoch = record.epoch - patience; epoch < record.epoch; ++epoch)
     sum += history_[epoch].val_loss;

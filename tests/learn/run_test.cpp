@@ -233,7 +233,7 @@ TEST(Run, AutoSplitIsThePersonsOwnThePublishedOrRandom) {
 }
 
 TEST(Reload, GivesTheScoresOfTheTrainingsEndBitForBit) {
-  for (const char* solver : {"ce", "bregman", "proximal", "badmm"}) {
+  for (const char* solver : {"ce", "bregman", "proximal", "badmm", "exact"}) {
     for (const bool edge_weights : {false, true}) {
       if (edge_weights && std::string(solver) != "bregman") continue;
       const test::TemporaryFolder folder;

@@ -230,7 +230,7 @@ TEST(Solvers, SayWhatTheyCannotDo) {
   problem.options.balanced = true;
   EXPECT_EQ(refusal_of(problem), "--balanced needs classes");
   EXPECT_EQ(refusal_of(small_problem("sgd")),
-            "solver 'sgd' is unknown; known: badmm, bregman, ce, gcn-lpa, mse, proximal");
+            "solver 'sgd' is unknown; known: badmm, bregman, ce, exact, gcn-lpa, mse, proximal");
 }
 
 TEST(Solvers, RefuseAStateThatIsNotTheirs) {

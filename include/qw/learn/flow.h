@@ -47,6 +47,9 @@ class Flow {
   void require_gradient() { values_.requires_grad_(); }
   void drop_gradient() { values_.mutable_grad() = at::Tensor(); }
 
+  // Instead of steps: these values [carriers, C], whose cost is within `gap` of the least.
+  void set(const at::Tensor& values, double gap);
+
   FlowSummary summary() const;
 
   std::vector<Buffer> state() const;    // the flow and what was measured of it

@@ -3,6 +3,7 @@
 // A solver is one file in src/learn/solvers: a class with step() and its registration.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct LearnInput {
   ModelOptions model_options;
   LearnOptions options;
   uint64_t seed = 0;
+  std::filesystem::path
+      network_from;  // a model file: its network is taken and stays as it is; only the flow is learned
 };
 
 struct StepReport {
@@ -43,7 +46,17 @@ struct StepReport {
 struct Scores {
   at::Tensor network;    // [N, C]
   at::Tensor transport;  // [N, C], or [0] without a flow
+  bool in_label_space =
+      false;  // probabilities, and what transport adds to them; else logits (values are the same in both)
+
+  at::Tensor sum() const;
 };
+
+// Logits as probabilities: softmax over classes, sigmoid for 0/1 labels; values stay.
+at::Tensor to_label_space(Divergence kind, const at::Tensor& logits);
+// What the scores say: a distribution over the classes, or one probability a label. In label space transport
+// may lead out of [0, 1]: what does is cut off. Not for values.
+at::Tensor probabilities(Divergence kind, const Scores& scores);
 
 class Learner {
  public:
@@ -54,10 +67,12 @@ class Learner {
 
   virtual StepReport step(int64_t epoch) = 0;
 
-  Scores predict();  // without dropout, and without a gradient
+  virtual Scores predict();  // without dropout, and without a gradient
   // The divergence of the scores on labelled nodes, always their mean, as the loss weighs it: lambda times it
   // plus the flow's cost, or it alone.
-  double validation_loss(const Scores& scores, const LabelTensors& labels);
+  virtual double validation_loss(const Scores& scores, const LabelTensors& labels);
+  // Whether more steps would change nothing that matters; only ever true with a fixed network.
+  virtual bool settled() const { return false; }
 
   Model& model() { return *model_; }
   const ModelConfig& model_config() const { return config_; }
@@ -77,6 +92,10 @@ class Learner {
   void use_flow(FlowRule rule);  // called by the constructors of solvers that have one
   // Scores of the network; `draw` names the random numbers of the dropouts.
   at::Tensor forward(bool training, int64_t draw);
+  // One step of the network down this gradient of the scores [N, C]; none when the network is fixed.
+  void descend(const at::Tensor& scores, const at::Tensor& gradient);
+  bool network_is_fixed() const { return !input_.network_from.empty(); }
+  virtual void restored() {}  // called after the tensors of state() were overwritten
   // lambda * divergence of scores + S F and its gradient [N, C]; `weight` replaces lambda.
   std::tuple<double, at::Tensor> weighed(const at::Tensor& scores, double weight);
 
@@ -91,6 +110,7 @@ class Learner {
   std::optional<Optimizer> optimizer_;
   std::optional<Flow> flow_;
   at::Tensor none_;
+  at::Tensor fixed_scores_;  // of a fixed network, once computed
 };
 
 struct SolverInfo {

@@ -23,6 +23,7 @@ struct LearnOptions {
   bool full_flow = false;
   std::string dual = "reset";
   int64_t inner_steps = 5;
+  int64_t solve_every = 0;
   double lpa_weight = 1.0;
   int64_t lpa_steps = 5;
   bool balanced = false;

@@ -35,6 +35,10 @@ struct TrainRequest {
   std::string device = "cpu";
   std::string scale_features = "auto";  // see FeatureScaling
   int64_t checkpoint_every = 50;        // epochs
+  // The folder of an earlier training: its networks are taken as they are, run by run, and only the flow is
+  // fitted, to the labels as they are now. Its model, model_options, split, seed and scale_features must be
+  // those of that training.
+  std::string refit_flow;
 };
 
 nlohmann::ordered_json to_json(const TrainRequest& request);

@@ -24,8 +24,8 @@ struct EpochRecord {
 
 // After each epoch the model is evaluated. The epoch with the lowest validation loss is kept, where the loss
 // of a QW solver includes the cost of its flow; learning stops after options.epochs, or when past epoch
-// `patience` the validation loss exceeds the mean of the `patience` before it. Without validation nodes the
-// last epoch is kept.
+// `patience` the validation loss exceeds the mean of the `patience` before it. Without validation nodes, and
+// when only a flow is fitted to a fixed network, the last epoch is kept.
 class Trainer {
  public:
   explicit Trainer(const LearnInput& input);
@@ -49,6 +49,8 @@ class Trainer {
   EpochRecord run_epoch();
   void keep_if_best(const EpochRecord& record);
   bool should_stop(const EpochRecord& record) const;
+  // Nothing to choose by, or nothing to choose: with a fixed network the flow is simply fitted.
+  bool keeps_last() const { return input_.split.val.empty() || !input_.network_from.empty(); }
   void check_finite(const EpochRecord& record) const;
 
   LearnInput input_;

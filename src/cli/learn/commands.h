@@ -9,6 +9,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global);
 void add_train_command(CLI::App& app, const GlobalOptions& global);
 void add_predict_command(CLI::App& app, const GlobalOptions& global);
 void add_eval_command(CLI::App& app, const GlobalOptions& global);
+void add_explain_command(CLI::App& app, const GlobalOptions& global);
 
 // The data of a training, from its config.json.
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file);

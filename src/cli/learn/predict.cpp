@@ -3,47 +3,22 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/learn/commands.h"
+#include "cli/learn/open_run.h"
 #include "cli/table.h"
 #include "core/file.h"
 #include "data/load_fields.h"
-#include "qw/core/error.h"
-#include "qw/learn/run.h"
 
 namespace qw::cli {
 namespace {
 
-struct RunArguments {
-  std::string folder;
-  int64_t run = 0;
+struct PredictArguments {
+  RunArguments run;
   DataArguments data;  // other data than that of the training
   std::string out;
 };
 
-struct OpenedRun {
-  TrainRequest request;
-  std::unique_ptr<Dataset> trained_on;
-  std::filesystem::path folder;
-};
-
-OpenedRun open_run(const RunArguments& arguments) {
-  use_threads_in_libtorch();
-  const std::filesystem::path config = std::filesystem::path(arguments.folder) / "config.json";
-  const auto document = nlohmann::ordered_json::parse(read_file(config), nullptr, false);
-  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config.string()));
-  OpenedRun opened;
-  opened.request = request_from_json(document, config.string());
-  opened.folder = std::filesystem::path(arguments.folder) / fmt::format("run-{}", arguments.run);
-  if (!std::filesystem::exists(opened.folder / "summary.json")) {
-    fail(fmt::format("{} is not finished; go on with: qw train --resume {}", opened.folder.string(),
-                     arguments.folder));
-  }
-  opened.trained_on = std::make_unique<Dataset>(load(data_from_json(opened.request.data, config.string())));
-  return opened;
-}
-
-void predict(const RunArguments& arguments, const GlobalOptions& global) {
-  const OpenedRun opened = open_run(arguments);
+void predict(const PredictArguments& arguments, const GlobalOptions& global) {
+  const OpenedRun opened = open_run(arguments.run);
   const bool other = !arguments.data.what.empty() || !arguments.data.load.edges.empty();
   std::unique_ptr<Dataset> given;
   if (other) {
@@ -97,24 +72,12 @@ void evaluate(const RunArguments& arguments, const GlobalOptions& global) {
   }
 }
 
-CLI::App* add_run_command(CLI::App& app, const std::string& name, const std::string& summary,
-                          RunArguments& arguments) {
-  CLI::App* command = app.add_subcommand(name, summary);
-  command->add_option("run_folder", arguments.folder, "a folder that qw train --out made")
-      ->required()
-      ->type_name("RUN");
-  FieldTable table("qw " + name);
-  table.add("run", arguments.run, {0, 1e6}, "which of its runs");
-  add_options(*command, table);
-  return command;
-}
-
 }  // namespace
 
 void add_predict_command(CLI::App& app, const GlobalOptions& global) {
-  auto arguments = std::make_shared<RunArguments>();
+  auto arguments = std::make_shared<PredictArguments>();
   CLI::App* command =
-      add_run_command(app, "predict", "the labels that a training predicts, as CSV", *arguments);
+      add_run_command(app, "predict", "the labels that a training predicts, as CSV", arguments->run);
   command->add_option("--data", arguments->data.what, "other data: nodes that are new, known by their ids")
       ->type_name("DATA");
   add_options(*command, load_fields(arguments->data.load, "qw predict"));

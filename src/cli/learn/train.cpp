@@ -2,7 +2,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 
 #include "cli/learn/commands.h"
@@ -45,7 +47,8 @@ class TrainingReport {
                     progress.runs, progress.record.epoch + 1, progress.record.loss, progress.record.val_loss,
                     metric_, progress.record.val_metric);
     if (!terminal_) {
-      if ((progress.record.epoch + 1) % kLineEvery == 0) fmt::print(stderr, "{}\n", line);
+      if ((progress.record.epoch + 1) % kLineEvery == 0)
+        fmt::print(stderr, "{}{}\n", line, time_left(progress));
       return;
     }
     const auto now = Clock::now();
@@ -90,6 +93,11 @@ nlohmann::ordered_json data_json(const DataArguments& data) {
   return {{"what", what}, {"load", load_fields(load, "qw").to_json()}};
 }
 
+// Shares with four decimals; errors of large values with five digits.
+std::string readable(double value) {
+  return std::abs(value) < 100 ? fmt::format("{:.4f}", value) : fmt::format("{:.5g}", value);
+}
+
 std::string as_text(const Dataset& dataset, const TrainRequest& request,
                     const std::vector<RunResult>& results, const std::string& out) {
   TextTable table({"", "train", "val", "test"});
@@ -99,9 +107,9 @@ std::string as_text(const Dataset& dataset, const TrainRequest& request,
       std::vector<double> values;
       for (const RunResult& result : results) values.push_back((result.*part)[m].second);
       const Summary summary = summarise(values);
-      row.push_back(results.size() == 1 ? fmt::format("{:.4f}", summary.mean)
-                                        : fmt::format("{:.4f} +- {:.4f} (std {:.4f})", summary.mean,
-                                                      summary.ci95, summary.std));
+      row.push_back(results.size() == 1 ? readable(summary.mean)
+                                        : fmt::format("{} +- {} (std {})", readable(summary.mean),
+                                                      readable(summary.ci95), readable(summary.std)));
     }
     table.add(row);
   }
@@ -121,14 +129,43 @@ std::string as_text(const Dataset& dataset, const TrainRequest& request,
   return text;
 }
 
-void run_training(TrainArguments& arguments, const GlobalOptions& global) {
+nlohmann::ordered_json config_of(const std::string& folder) {
+  const std::string config = folder + "/config.json";
+  auto document = nlohmann::ordered_json::parse(read_file(config), nullptr, false);
+  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config));
+  return document;
+}
+
+// The request of the training whose flow is fitted again, with what was written on this command line instead.
+TrainRequest refit_request(const CLI::App& command, const TrainArguments& arguments) {
+  const std::string folder = std::filesystem::absolute(arguments.request.refit_flow).string();
+  nlohmann::ordered_json document = config_of(folder);
+  const nlohmann::ordered_json given = to_json(arguments.request);
+  request_from_json(document, folder + "/config.json");  // says what is wrong with it
+  for (const char* section : {"request", "model_options", "learn"}) {
+    for (const auto& [field, value] : given.at(section).items()) {
+      std::string option = "--" + field;
+      std::replace(option.begin(), option.end(), '_', '-');
+      if (command.count(option) > 0) document[section][field] = value;
+    }
+  }
+  TrainRequest request = request_from_json(document, folder + "/config.json");
+  request.refit_flow = folder;
+  if (command.count("--solver") == 0 && request.learn.solver != "exact") request.learn.solver = "proximal";
+  const bool has_data = !arguments.data.what.empty() || !arguments.data.load.edges.empty();
+  if (has_data) request.data = data_json(arguments.data);
+  return request;
+}
+
+void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
   use_threads_in_libtorch();
-  if (!arguments.resume.empty()) {
-    const std::string config = arguments.resume + "/config.json";
-    const auto document = nlohmann::ordered_json::parse(read_file(config), nullptr, false);
-    if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config));
-    arguments.request = request_from_json(document, config);
-    arguments.out = arguments.resume;
+  if (!arguments.resume.empty() || !arguments.request.refit_flow.empty()) {
+    const bool resumes = !arguments.resume.empty();
+    const std::string folder = resumes ? arguments.resume : arguments.request.refit_flow;
+    const std::string config = folder + "/config.json";
+    arguments.request =
+        resumes ? request_from_json(config_of(folder), config) : refit_request(command, arguments);
+    if (resumes) arguments.out = folder;
     arguments.data = data_from_json(arguments.request.data, config);
   } else {
     arguments.request.data = data_json(arguments.data);
@@ -200,10 +237,14 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
             "epochs between checkpoints in --out; 0: none");
   table.add("out", arguments->out, "DIR", "keep model, flow, predictions and metrics here");
   table.add("resume", arguments->resume, "DIR", "go on with a training that was interrupted");
+  table.add("refit_flow", request.refit_flow, "DIR",
+            "keep the networks of this training and fit only the flow, to labels that changed since; what is "
+            "not said here "
+            "is as it was there");
   add_options(*command, table);
   add_options(*command, model_fields(request.model_options));
   add_options(*command, learn_fields(request.learn));
-  command->callback([arguments, &global] { run_training(*arguments, global); });
+  command->callback([arguments, command, &global] { run_training(*command, *arguments, global); });
 }
 
 }  // namespace qw::cli

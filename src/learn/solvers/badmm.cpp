@@ -8,6 +8,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "qw/core/error.h"
 #include "qw/learn/learner.h"
 
 namespace qw {
@@ -16,6 +17,8 @@ namespace {
 class Badmm : public Learner {
  public:
   explicit Badmm(const LearnInput& input) : Learner(input) {
+    if (network_is_fixed())
+      fail_usage("solver badmm learns the network; use proximal or exact to fit the flow alone");
     use_flow(FlowRule::kSubgradient);
     const int64_t nodes = input.topology.num_nodes();
     const int64_t columns = input.targets.width;

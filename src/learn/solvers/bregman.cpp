@@ -7,6 +7,8 @@
 namespace qw {
 namespace {
 
+constexpr double kSettled = 1e-4;
+
 class Bregman : public Learner {
  public:
   Bregman(const LearnInput& input, FlowRule rule) : Learner(input) { use_flow(rule); }
@@ -16,11 +18,14 @@ class Bregman : public Learner {
     const double cost = flow_->cost();
     const at::Tensor scores = forward(true, epoch);
     const auto [weighed_divergence, gradient] = weighed(scores, lambda);
-    scores.backward(gradient);
-    optimizer_->step();
+    descend(scores, gradient);
     flow_->step(gradient);
     return {cost + weighed_divergence, lambda > 0 ? weighed_divergence / lambda : 0.0};
   }
+
+  // With a fixed network the problem is convex, and the residual of its optimality says how far there is to
+  // go.
+  bool settled() const override { return network_is_fixed() && flow_->summary().violation <= kSettled; }
 };
 
 std::unique_ptr<Learner> make_bregman(const LearnInput& input) {

@@ -1,5 +1,7 @@
 // The traditional loss, equation (2) of the paper: every labelled node by itself. Cross-entropy for classes,
 // binary cross-entropy for several labels, squared error for values.
+#include <fmt/format.h>
+
 #include "qw/core/error.h"
 #include "qw/learn/learner.h"
 
@@ -12,6 +14,8 @@ class PerNode : public Learner {
     if (input.options.edge_weights) {
       fail_usage("--edge-weights are predicted from the flow, which solver ce has not; use bregman");
     }
+    if (network_is_fixed())
+      fail_usage(fmt::format("solver {} has no flow to fit; use proximal or exact", input.options.solver));
     if (input.options.solver == "mse" && kind_ != Divergence::kLeastSquares) {
       fail_usage("solver mse is for values; the target has classes, use ce");
     }
@@ -20,8 +24,7 @@ class PerNode : public Learner {
   StepReport step(int64_t epoch) override {
     const at::Tensor scores = forward(true, epoch);
     const auto [loss, gradient] = weighed(scores, 1.0);
-    scores.backward(gradient);
-    optimizer_->step();
+    descend(scores, gradient);
     return {loss, loss};
   }
 };

@@ -1,0 +1,18 @@
+# LEMON (headers) gives second opinions on transport problems; where it is not installed they are left out.
+find_path(QW_LEMON_INCLUDE lemon/network_simplex.h)
+get_target_property(sources qw_transport SOURCES)
+if(QW_LEMON_INCLUDE)
+  # LEMON 1.3.1 does not compile as C++20: its headers stay in one C++17 file.
+  list(FILTER sources EXCLUDE REGEX "/lemon_bridge\\.cpp$")
+  add_library(qw_lemon_bridge OBJECT transport/solvers/lemon_bridge.cpp)
+  set_target_properties(qw_lemon_bridge PROPERTIES CXX_STANDARD 17)
+  target_compile_options(qw_lemon_bridge PRIVATE -O3 -w)
+  target_include_directories(qw_lemon_bridge PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(qw_lemon_bridge SYSTEM PRIVATE ${QW_LEMON_INCLUDE})
+  target_compile_definitions(qw_transport PRIVATE QW_HAS_LEMON)
+  list(APPEND objects $<TARGET_OBJECTS:qw_lemon_bridge>)
+else()
+  message(STATUS "LEMON was not found: transport has its own solvers only")
+  list(FILTER sources EXCLUDE REGEX "/lemon[^/]*\\.cpp$")
+endif()
+set_target_properties(qw_transport PROPERTIES SOURCES "${sources}")

@@ -1,0 +1,222 @@
+#include "transport/certificate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <utility>
+
+namespace qw::transport {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;  // relative residual that counts as rounding
+constexpr double kNotWorthIt =
+    1e-12;  // relative leftover that is not worth a way over a tree: it stays a residual
+
+// Neumaier's sum: the bounds of large problems differ in digits that a plain sum loses.
+class Sum {
+ public:
+  void add(double value) {
+    const double next = sum_ + value;
+    lost_ += std::fabs(sum_) >= std::fabs(value) ? (sum_ - next) + value : (value - next) + sum_;
+    sum_ = next;
+  }
+  double value() const { return sum_ + lost_; }
+
+ private:
+  double sum_ = 0;
+  double lost_ = 0;
+};
+
+// Whether flow can run from the node at whose side `arc` is seen to its other end.
+bool leads_away(int64_t arc, bool directed) { return !directed || arc % 2 == 0; }
+
+Routes::Tree grow_tree(const Network& network, const Arcs& arcs, int32_t root, bool towards_root) {
+  Routes::Tree tree;
+  tree.arcs.assign(network.num_nodes, -1);
+  tree.order.reserve(network.num_nodes);
+  tree.order.push_back(root);
+  for (size_t i = 0; i < tree.order.size(); ++i) {
+    const int32_t node = tree.order[i];
+    for (int64_t k = arcs.offsets[node]; k < arcs.offsets[node + 1]; ++k) {
+      const int32_t child = arcs.ends[k];
+      const int64_t arc_of_child = arcs.arcs[k] ^ 1;
+      if (child == root || tree.arcs[child] >= 0) continue;
+      if (!leads_away(towards_root ? arc_of_child : arcs.arcs[k], network.directed)) continue;
+      tree.arcs[child] = arc_of_child;
+      tree.order.push_back(child);
+    }
+  }
+  return tree;
+}
+
+// Moves what `leftover` holds over the tree to the root: positive amounts flow towards it, negative ones away
+// from it.
+void route(const Network& network, const Routes::Tree& tree, std::vector<double>& leftover,
+           std::vector<double>& flow) {
+  for (size_t i = tree.order.size(); i-- > 1;) {
+    const int32_t node = tree.order[i];
+    const double amount = leftover[node];
+    if (amount == 0) continue;
+    const int64_t arc = tree.arcs[node];
+    const bool from_source = arc % 2 == 0;
+    flow[arc / 2] += from_source ? amount : -amount;
+    leftover[from_source ? network.targets[arc / 2] : network.sources[arc / 2]] += amount;
+    leftover[node] = 0;
+  }
+}
+
+void deliver(const Network& network, const Routes& routes, std::span<const double> supply,
+             std::vector<double>& flow) {
+  std::vector<double> leftover = divergence(network, flow);
+  double left = 0;
+  double supplied = 0;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    leftover[v] = v == network.ground ? 0 : supply[v] - leftover[v];
+    left += std::fabs(leftover[v]);
+    supplied += v == network.ground ? 0 : std::fabs(supply[v]);
+  }
+  if (left <= kNotWorthIt * supplied) return;
+  if (!network.directed) {
+    route(network, routes.to_root, leftover, flow);
+    return;
+  }
+  std::vector<double> wanted(network.num_nodes, 0.0);
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (leftover[v] < 0) std::swap(leftover[v], wanted[v]);
+  }
+  route(network, routes.to_root, leftover, flow);
+  route(network, routes.from_root, wanted, flow);
+}
+
+double largest_residual(const Network& network, std::span<const double> supply,
+                        std::span<const double> flow) {
+  const std::vector<double> sent = divergence(network, flow);
+  double largest = 0;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (v != network.ground) largest = std::max(largest, std::fabs(sent[v] - supply[v]));
+  }
+  return largest;
+}
+
+double largest_violation(const Network& network, std::span<const double> potential) {
+  double largest = 0;
+  for (int64_t e = 0; e < network.num_edges(); ++e) {
+    const double difference = potential[network.sources[e]] - potential[network.targets[e]];
+    largest = std::max(largest, (network.directed ? difference : std::fabs(difference)) - network.costs[e]);
+  }
+  return largest;
+}
+
+// The largest factor in [0, 1] by which the potential becomes feasible.
+double feasible_factor(const Network& network, std::span<const double> potential) {
+  double factor = 1;
+  for (int64_t e = 0; e < network.num_edges(); ++e) {
+    const double difference = potential[network.sources[e]] - potential[network.targets[e]];
+    const double used = network.directed ? difference : std::fabs(difference);
+    if (used > network.costs[e]) factor = std::min(factor, network.costs[e] / used);
+  }
+  return factor;
+}
+
+// Lowers the potential to the largest feasible one below it: p(u) <= p(v) + cost(u -> v), smallest first as
+// in Dijkstra's algorithm, starting from the nodes that press a neighbour down.
+void clip(const Network& network, const Arcs& arcs, std::vector<double>& potential) {
+  using Entry = std::pair<double, int32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  const auto press = [&](int32_t node, auto&& found) {
+    for (int64_t k = arcs.offsets[node]; k < arcs.offsets[node + 1]; ++k) {
+      if (!leads_away(arcs.arcs[k] ^ 1, network.directed)) continue;
+      const double bound = potential[node] + network.costs[arcs.arcs[k] / 2];
+      if (bound < potential[arcs.ends[k]]) found(arcs.ends[k], bound);
+    }
+  };
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    bool presses = false;
+    press(v, [&](int32_t, double) { presses = true; });
+    if (presses) open.emplace(potential[v], v);
+  }
+  while (!open.empty()) {
+    const auto [value, node] = open.top();
+    open.pop();
+    if (value > potential[node]) continue;
+    press(node, [&](int32_t neighbour, double bound) {
+      potential[neighbour] = bound;
+      open.emplace(bound, neighbour);
+    });
+  }
+}
+
+// Only differences matter: the ground stands at 0, and without one the mean does.
+void shift_to_zero(const Network& network, std::vector<double>& potential) {
+  double shift = 0;
+  if (network.ground != kNoNode) {
+    shift = potential[network.ground];
+  } else {
+    for (const double value : potential) shift += value / network.num_nodes;
+  }
+  if (shift == 0) return;
+  for (double& value : potential) value -= shift;
+}
+
+double value_of(const Network& network, std::span<const double> supply, std::span<const double> potential) {
+  Sum sum;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (v != network.ground) sum.add(potential[v] * supply[v]);
+  }
+  return sum.value();
+}
+
+void make_feasible(const Network& network, const Arcs& arcs, std::span<const double> supply,
+                   const Deadline& deadline, std::vector<double>& potential) {
+  shift_to_zero(network, potential);
+  const double factor = feasible_factor(network, potential);
+  if (factor == 1) return;
+  std::vector<double> clipped;
+  if (factor < 1 - 1e-12 && !deadline.passed()) {
+    clipped = potential;
+    clip(network, arcs, clipped);
+    shift_to_zero(network, clipped);
+  }
+  for (double& value : potential) value *= factor;
+  if (!clipped.empty() && value_of(network, supply, clipped) > value_of(network, supply, potential)) {
+    potential = std::move(clipped);
+  }
+}
+
+}  // namespace
+
+Routes routes_of(const Network& network, const Arcs& arcs) {
+  Routes routes;
+  routes.root = network.ground == kNoNode ? 0 : network.ground;
+  if (network.num_nodes == 0) return routes;
+  routes.to_root = grow_tree(network, arcs, routes.root, true);
+  if (network.directed) routes.from_root = grow_tree(network, arcs, routes.root, false);
+  return routes;
+}
+
+Certified certify(const Network& network, const Arcs& arcs, const Routes& routes,
+                  std::span<const double> supply, std::vector<double> flow, std::vector<double> potential,
+                  const Deadline& deadline) {
+  Certified result;
+  deliver(network, routes, supply, flow);
+  result.flow = std::move(flow);
+  result.primal_residual = largest_residual(network, supply, result.flow);
+
+  make_feasible(network, arcs, supply, deadline, potential);
+  result.potential = std::move(potential);
+  result.dual_violation = largest_violation(network, result.potential);
+  result.lower = std::max(0.0, value_of(network, supply, result.potential));
+
+  Sum cost;
+  double supplied = 0;
+  for (int64_t e = 0; e < network.num_edges(); ++e) cost.add(network.costs[e] * std::fabs(result.flow[e]));
+  for (int32_t v = 0; v < network.num_nodes; ++v) supplied += v == network.ground ? 0 : std::fabs(supply[v]);
+  const bool delivered = result.primal_residual <= kRounding * supplied;
+  result.upper = delivered ? cost.value() : kInfinity;
+  result.lower = std::min(result.lower, result.upper);
+  return result;
+}
+
+}  // namespace qw::transport

@@ -1,0 +1,46 @@
+// From any flow and any potential to a certified interval.
+//
+// What the flow leaves undelivered is routed over a spanning tree, so that its cost is an upper bound of the
+// distance; the potential is made feasible, so that its value is a lower bound. Both are computed with the
+// real costs and supplies: whatever a solver rounded, stopped short of or got wrong shows as a wider
+// interval, never as a wrong one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/deadline.h"
+#include "transport/network.h"
+
+namespace qw::transport {
+
+// Ways from every node to the root and back: a breadth-first tree each (in an undirected network the same).
+// The root is the ground, or node 0.
+struct Routes {
+  struct Tree {
+    std::vector<int32_t> order;  // the nodes that have a way, root first, parents before children
+    std::vector<int64_t> arcs;  // [N] the arc of the node towards the root (as Arcs numbers them), -1 without
+  };
+  int32_t root = 0;
+  Tree to_root;
+  Tree from_root;  // empty when undirected
+};
+Routes routes_of(const Network& network, const Arcs& arcs);
+
+struct Certified {
+  std::vector<double> flow;       // [E]
+  std::vector<double> potential;  // [N], 0 at the ground, or on average without one
+  double upper = 0;               // cost of the flow; infinite when `primal_residual` is more than rounding
+  double lower = 0;               // value of the potential
+  double primal_residual = 0;     // largest |out - in - supply| of a node
+  double dual_violation = 0;      // largest potential difference beyond a cost
+};
+
+// O(N + E), and O(E log N) more when the potential is far from feasible and the deadline allows it. Takes a
+// supply that does not sum to zero: what is too much stays at the root, as a residual.
+Certified certify(const Network& network, const Arcs& arcs, const Routes& routes,
+                  std::span<const double> supply, std::vector<double> flow, std::vector<double> potential,
+                  const Deadline& deadline = Deadline::never());
+
+}  // namespace qw::transport

@@ -1,0 +1,70 @@
+#include "transport/integers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qw::transport {
+namespace {
+
+constexpr int kSupplyBits = 52;
+
+// The number of bits behind the binary point that `value` needs.
+int fraction_bits(double value) {
+  if (value == 0) return 0;
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent);  // in [0.5, 1)
+  const auto digits = static_cast<int64_t>(std::ldexp(mantissa, 53));
+  return 53 - exponent - __builtin_ctzll(static_cast<uint64_t>(digits));
+}
+
+// The exponent x of the unit 2^-x for which `largest` uses at most `bits` bits.
+int finest_scale(double largest, int bits) {
+  int exponent = 0;
+  std::frexp(largest, &exponent);  // largest < 2^exponent
+  return bits - exponent;
+}
+
+int cost_scale(std::span<const double> costs, int bits) {
+  double largest = 0;
+  for (const double cost : costs) largest = std::max(largest, cost);
+  if (largest == 0) return 0;
+  const int finest = finest_scale(largest, bits);
+  int needed = fraction_bits(largest);
+  for (size_t e = 0; e < costs.size() && needed < finest; ++e)
+    needed = std::max(needed, fraction_bits(costs[e]));
+  return std::min(needed, finest);
+}
+
+}  // namespace
+
+Integers integers_of(const Network& network, std::span<const double> supply, int cost_bits) {
+  Integers result;
+  const int scale = cost_scale(network.costs, cost_bits);
+  result.cost_unit = std::ldexp(1.0, -scale);
+  result.costs.resize(network.costs.size());
+  for (size_t e = 0; e < network.costs.size(); ++e) {
+    result.costs[e] = static_cast<int64_t>(std::floor(std::ldexp(network.costs[e], scale)));
+  }
+
+  double sum = 0;
+  int32_t largest = 0;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (v == network.ground) continue;
+    sum += std::fabs(supply[v]);
+    if (std::fabs(supply[v]) > std::fabs(supply[largest]) || largest == network.ground) largest = v;
+  }
+  const int supply_scale =
+      sum > 0 ? finest_scale(2 * sum, kSupplyBits) : 0;  // twice: the ground balances the rest
+  result.supply_unit = std::ldexp(1.0, -supply_scale);
+  result.supplies.assign(network.num_nodes, 0);
+  int64_t balance = 0;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (v == network.ground) continue;
+    result.supplies[v] = std::llround(std::ldexp(supply[v], supply_scale));
+    balance += result.supplies[v];
+  }
+  result.supplies[network.ground == kNoNode ? largest : network.ground] -= balance;
+  return result;
+}
+
+}  // namespace qw::transport

@@ -1,0 +1,213 @@
+// qw w1 as a person uses it.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "core/text.h"
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+using nlohmann::json;
+using test::CommandResult;
+using Arguments = std::vector<std::string>;
+
+CommandResult qw(const Arguments& arguments) { return test::run_command(QW_PROGRAM, arguments); }
+
+std::vector<json> batch(const std::string& lines, const Arguments& more = {}) {
+  const test::TemporaryFolder folder;
+  Arguments arguments{"w1", "--batch", folder.write("cases.jsonl", lines)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const CommandResult result = qw(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::vector<json> answers;
+  for (const std::string& line : split(result.out, '\n')) {
+    if (!line.empty()) answers.push_back(json::parse(line));
+  }
+  return answers;
+}
+
+TEST(W1Batch, AnswersEveryGoldenCase) {
+  const std::filesystem::path path = test::golden_folder() / "transport.json";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
+  const json cases = json::parse(read_file(path)).at("cases");
+  std::string lines;
+  for (const json& each : cases) lines += each.dump() + "\n";
+  const std::vector<json> answers = batch(lines);
+  ASSERT_EQ(answers.size(), cases.size());
+  for (size_t i = 0; i < cases.size(); ++i) {
+    SCOPED_TRACE(i);
+    const json &given = cases[i], &answer = answers[i];
+    ASSERT_EQ(answer.at("status") != "infeasible", given.at("feasible").get<bool>());
+    if (answer.at("status") == "infeasible") {
+      EXPECT_TRUE(answer.at("distance").is_null());
+      EXPECT_TRUE(answer.at("component").contains("imbalance"));
+      continue;
+    }
+    const double expected = given.at("distance").get<double>();
+    EXPECT_NEAR(answer.at("distance").get<double>(), expected, 1e-9 * std::max(1e-9, expected));
+    EXPECT_LE(answer.at("upper").get<double>() - answer.at("lower").get<double>(), 1e-9 * expected);
+    std::vector<double> sent(given.at("nodes").get<size_t>(), 0.0);
+    double cost = 0;
+    for (size_t e = 0; e < given.at("edges").size(); ++e) {
+      const double flow = answer.at("flow")[e].get<double>();
+      sent[given.at("edges")[e][0].get<size_t>()] += flow;
+      sent[given.at("edges")[e][1].get<size_t>()] -= flow;
+      cost += std::fabs(flow) * given.at("weights")[e].get<double>();
+    }
+    EXPECT_NEAR(cost, expected, 1e-9 * (1 + expected));
+    for (size_t k = 0; k < given.at("labelled").size(); ++k) {
+      const double wanted = given.at("gamma")[k].get<double>() - given.at("mu")[k].get<double>();
+      EXPECT_NEAR(sent[given.at("labelled")[k].get<size_t>()], wanted, 1e-9);
+    }
+  }
+}
+
+TEST(W1Batch, FlowsAreInTheOrderAndDirectionOfTheEdgesAsGiven) {
+  // Edges against the order of the nodes, one twice (the second is cheaper) and a loop.
+  const auto answers = batch(
+      R"({"nodes":3,"edges":[[2,1],[1,0],[1,0],[0,0]],"weights":[1,5,2,0],"mu":[0,0,1],"gamma":[1,0,0]})"
+      "\n");
+  EXPECT_EQ(answers[0].at("flow"), json({-1.0, -0.0, -1.0, 0.0})) << answers[0];
+  EXPECT_EQ(answers[0].at("distance"), 3.0);
+}
+
+TEST(W1Batch, SeveralColumnsAtOnce) {
+  const auto answers = batch(R"({"nodes":2,"edges":[[0,1]],"mu":[[0,1],[1,0]],"gamma":[[1,0],[0,1]]})"
+                             "\n");
+  ASSERT_EQ(answers[0].at("columns").size(), 2u);
+  EXPECT_EQ(answers[0].at("columns")[0].at("flow"), json({1.0}));
+  EXPECT_EQ(answers[0].at("columns")[1].at("flow"), json({-1.0}));
+}
+
+TEST(W1Batch, ABadLineIsAnsweredAndTheBatchGoesOn) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"{", "is not JSON"},
+      {"[]", "a problem must be a JSON object, this is array"},
+      {R"({"edges":[]})", "\"nodes\": is missing"},
+      {R"({"nodes":-1,"edges":[]})", "\"nodes\": is -1, not a count from 0 to 2147483646"},
+      {R"({"nodes":2,"edges":7})", "\"edges\": must be a list, is number"},
+      {R"({"nodes":2,"edges":[[0]]})", "\"edges\": entry 0 is [0], not a pair of nodes"},
+      {R"({"nodes":2,"edges":[[0,2]]})", "\"edges\": entry 0 is 2, not a node from 0 to 1"},
+      {R"({"nodes":2,"edges":[[0,1]],"weights":[]})", "\"weights\": has 0 entries for 1 edges"},
+      {R"({"nodes":2,"edges":[[0,1]],"weights":["x"]})", "\"weights\": entry 0 is \"x\", not a number"},
+      {R"({"nodes":2,"edges":[[0,1]],"weights":[-1]})", "\"weights\": entry 0 is -1, not a cost >= 0"},
+      {R"({"nodes":2,"edges":[],"directed":1})", "\"directed\": must be true or false"},
+      {R"({"nodes":2,"edges":[],"labelled":[5]})", "\"labelled\": entry 0 is 5, not a node from 0 to 1"},
+      {R"({"nodes":2,"edges":[],"mu":[1]})", "\"mu\": has 1 entries for 2 nodes, all of them labelled"},
+      {R"({"nodes":2,"edges":[],"labelled":[1],"mu":[1],"gamma":[]})",
+       "\"gamma\": has 0 entries for 1 labelled nodes"},
+      {R"({"nodes":2,"edges":[],"labelled":[1],"mu":[[1,2]],"gamma":[[1]]})",
+       "\"gamma\": entry 0 is not a row of 2 numbers"},
+      {R"({"nodes":2,"edges":[],"labelled":[1],"mu":[[]],"gamma":[[]]})",
+       "\"mu\": a row must have 1 to 1000000 numbers"},
+      {R"({"nodes":2,"edges":[],"labelled":[1,1],"mu":[1,1],"gamma":[1,1]})",
+       "labelled node 1 is named twice"},
+  };
+  std::string lines;
+  for (const auto& each : bad) lines += std::string(each.first) + "\n";
+  lines += R"({"nodes":2,"edges":[[0,1]],"mu":[0,1],"gamma":[1,0]})";
+  const std::vector<json> answers = batch(lines + "\n\n");
+  ASSERT_EQ(answers.size(), std::size(bad) + 1);
+  for (size_t i = 0; i < std::size(bad); ++i) {
+    EXPECT_EQ(answers[i].at("error"), bad[i].second) << bad[i].first;
+    EXPECT_EQ(answers[i].at("line"), i + 1);
+  }
+  EXPECT_EQ(answers.back().at("status"), "optimal");
+}
+
+TEST(W1Batch, FromStandardInputAndFromNowhere) {
+  const CommandResult missing = qw({"w1", "--batch", "/nowhere.jsonl"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.err, "qw: /nowhere.jsonl: cannot be read\n");
+}
+
+// a - b - c - d with costs; a and d hold and want.
+struct Files {
+  test::TemporaryFolder folder;
+  std::string edges = folder.write("e.csv", "from,to,length\na,b,1\nb,c,2\nc,d,0.5\n");
+  std::string mu = folder.write("mu.csv", "id,red,blue\na,1,0\nd,0,0\nb,0,0\nc,0,0\n");
+  std::string gamma = folder.write("gamma.csv", "id,red,blue\na,0,0\nb,0,0\nc,0,0\nd,1,0.5\n");
+};
+
+TEST(W1Command, ReadsCsvAndPrintsATable) {
+  const Files files;
+  const CommandResult result =
+      qw({"w1", "--edges", files.edges, "--mu", files.mu, "--gamma", files.gamma, "--cost", "length"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::ContainsRegex("red +optimal +3.5 +3.5 +3.5"));
+  EXPECT_THAT(
+      result.out,
+      testing::HasSubstr("blue: infeasible: the part of node a (4 labelled nodes) is out of balance by 0.5"));
+}
+
+TEST(W1Command, WritesFlowAndPotential) {
+  const Files files;
+  const std::string flow = files.folder.path() / "flow.csv",
+                    potential = files.folder.path() / "potential.csv";
+  const CommandResult result =
+      qw({"w1", "--edges", files.edges, "--mu", files.mu, "--gamma", files.gamma, "--labelled", "a,d",
+          "--edge-cost", "length", "--flow", flow, "--potential", potential, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(result.out);
+  EXPECT_EQ(document.at("columns")[0].at("name"), "red");
+  EXPECT_EQ(document.at("columns")[0].at("distance"), 1.5);  // to b and from c
+  EXPECT_EQ(document.at("columns")[1].at("distance"), 0.25);
+  EXPECT_EQ(read_file(flow), "source,target,red,blue\na,b,-1,0\nb,c,0,0\nc,d,-1,-0.5\n");
+  EXPECT_THAT(read_file(potential), testing::StartsWith("id,red,blue\na,-1,"));
+}
+
+TEST(W1Command, SaysWhatIsWrongInOneLine) {
+  const Files files;
+  const auto refused = [&](const Arguments& more, int code, const std::string& line) {
+    Arguments arguments{"w1", "--edges", files.edges, "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const CommandResult result = qw(arguments);
+    EXPECT_EQ(result.exit_code, code);
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(result.err, "qw: " + line + "\n");
+  };
+  const auto write = [&](const char* text) { return files.folder.write("x.csv", text).string(); };
+  const std::string x = files.folder.path() / "x.csv";
+  {
+    const CommandResult result = qw({"w1", "--edges", files.edges, "--mu", files.mu});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.err, "qw w1: give both --mu and --gamma, or --batch\n");
+  }
+  refused({"--mu", write("id\na\n"), "--gamma", files.gamma}, 1,
+          x + ":1: expected a column of node ids and at least one of values");
+  refused({"--mu", write("id,v\na,1,2\n"), "--gamma", files.gamma}, 1, x + ":2: expected 2 fields, found 3");
+  refused({"--mu", write("id,v\na,1\na,2\n"), "--gamma", files.gamma}, 1,
+          x + ":3: node 'a' stands here twice");
+  refused({"--mu", write("id,v\na,one\n"), "--gamma", files.gamma}, 1,
+          x + ":2: 'one' in column 'v' is not a number");
+  refused({"--mu", write("id,v\na,1\n"), "--gamma", files.gamma}, 1,
+          x + " has 1 columns of values, " + files.gamma + " has 2");
+  refused({"--mu", write("id,u,v\na,1,2\n"), "--gamma", files.gamma, "--labelled", "a,b"}, 1,
+          x + ": has no row for node 'b', which is labelled");
+}
+
+TEST(W1Command, KeepsItsTimeLimit) {
+  const auto begin = std::chrono::steady_clock::now();
+  const test::TemporaryFolder folder;
+  std::string mu = "id,v\n", gamma = "id,v\n";
+  for (int i = 0; i < 20000; ++i) {
+    mu += std::to_string(i) + "," + std::to_string((i * 7919) % 1000) + "\n";
+    gamma += std::to_string(i) + "," + std::to_string((i * 104729) % 1000) + "\n";
+  }
+  const CommandResult result =
+      qw({"w1", "csbm:nodes=20000,degree=20", "--mu", folder.write("mu.csv", mu), "--gamma",
+          folder.write("gamma.csv", gamma), "--time-limit", "0.001", "--json", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json column = json::parse(result.out).at("columns")[0];
+  EXPECT_EQ(column.at("status"), "time_limit");
+  EXPECT_LE(column.at("lower").get<double>(), column.at("upper").get<double>());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));  // and not hours
+}
+
+}  // namespace
+}  // namespace qw
