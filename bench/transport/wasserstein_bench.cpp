@@ -50,14 +50,15 @@ Instance partial(const std::string& data) {
     }
     for (int64_t c = 0; c < instance.columns; ++c) instance.mu.rbegin()[c] /= sum;
   }
-  instance.plan = std::make_unique<TransportPlan>(instance.graph, instance.labelled);
+  instance.plan = std::make_unique<TransportPlan>(instance.graph, instance.labelled,
+                                                  1.0);  // Cora has parts that are wholly labelled
   return instance;
 }
 
 // All nodes are labelled and hold random measures of the same mass; a tree keeps the graph connected. Half of
 // the ends are drawn squared, so that degrees are skewed as in citation graphs; costs are uniform in
 // [0.5, 1.5].
-Instance full(int64_t nodes, int64_t edges) {
+Instance full(int64_t nodes, int64_t edges, bool unit_costs) {
   const RandomStream stream(2, 7);
   EdgeList list;
   list.num_nodes = nodes;
@@ -68,7 +69,7 @@ Instance full(int64_t nodes, int64_t edges) {
         static_cast<NodeId>(tree ? e + 1 : static_cast<int64_t>(skewed * static_cast<double>(nodes))));
     list.tails.push_back(
         static_cast<NodeId>(stream.uniform(4 * e + 1) * static_cast<double>(tree ? e + 1 : nodes)));
-    list.costs.push_back(0.5 + stream.uniform(4 * e + 2));
+    if (!unit_costs) list.costs.push_back(0.5 + stream.uniform(4 * e + 2));
   }
   Instance instance{.graph = Graph::build(std::move(list)),
                     .labelled = {},
@@ -100,9 +101,12 @@ const std::vector<Case>& cases() {
       {"cora", [] { return partial("cora"); }, 0},
       {"pubmed", [] { return partial("pubmed"); }, 0},
       {"squirrel", [] { return partial("squirrel"); }, 0},
-      {"generated_100k", [] { return full(20'000, 100'000); }, 0},
-      {"generated_1m", [] { return full(170'000, 1'200'000); }, 0},
-      {"generated_10m_gap", [] { return full(2'000'000, 10'000'000); }, 1e-3},
+      {"generated_100k", [] { return full(20'000, 100'000, true); }, 0},
+      {"generated_100k_costs", [] { return full(20'000, 100'000, false); }, 0},
+      {"generated_1m", [] { return full(170'000, 1'200'000, true); }, 0},
+      {"generated_1m_costs", [] { return full(170'000, 1'200'000, false); }, 0},
+      {"generated_10m_gap", [] { return full(2'000'000, 10'000'000, true); }, 1e-3},
+      {"generated_10m_costs_gap", [] { return full(2'000'000, 10'000'000, false); }, 1e-3},
   };
   return all;
 }

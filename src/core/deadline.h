@@ -18,10 +18,11 @@ class Deadline {
     return deadline;
   }
 
-  bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
+  bool comes() const { return at_ != Clock::time_point::max(); }
+  bool passed() const { return comes() && Clock::now() >= at_; }
 
   double seconds_left() const {
-    if (at_ == Clock::time_point::max()) return std::numeric_limits<double>::infinity();
+    if (!comes()) return std::numeric_limits<double>::infinity();
     return std::chrono::duration<double>(at_ - Clock::now()).count();
   }
 

@@ -206,8 +206,12 @@ Certified certify(const Network& network, const Arcs& arcs, const Routes& routes
 
   make_feasible(network, arcs, supply, deadline, potential);
   result.potential = std::move(potential);
+  result.lower = value_of(network, supply, result.potential);
+  if (result.lower < 0) {  // then no potential at all is worth more
+    result.potential.assign(network.num_nodes, 0.0);
+    result.lower = 0;
+  }
   result.dual_violation = largest_violation(network, result.potential);
-  result.lower = std::max(0.0, value_of(network, supply, result.potential));
 
   Sum cost;
   double supplied = 0;

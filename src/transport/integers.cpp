@@ -26,14 +26,33 @@ int finest_scale(double largest, int bits) {
 
 int cost_scale(std::span<const double> costs, int bits) {
   double largest = 0;
-  for (const double cost : costs) largest = std::max(largest, cost);
+  bool all_same = true;
+  for (const double cost : costs) {
+    largest = std::max(largest, cost);
+    all_same = all_same && cost == costs[0];
+  }
   if (largest == 0) return 0;
   const int finest = finest_scale(largest, bits);
   int needed = fraction_bits(largest);
-  for (size_t e = 0; e < costs.size() && needed < finest; ++e)
+  for (size_t e = 0; e < costs.size() && needed < finest && !all_same; ++e) {
     needed = std::max(needed, fraction_bits(costs[e]));
+  }
   return std::min(needed, finest);
 }
+
+// Times a power of two: one multiplication wherever that power is a double.
+class TimesPowerOfTwo {
+ public:
+  explicit TimesPowerOfTwo(int exponent)
+      : exponent_(exponent), factor_(std::abs(exponent) < 1000 ? std::ldexp(1.0, exponent) : 0) {}
+  double operator()(double value) const {
+    return factor_ != 0 ? value * factor_ : std::ldexp(value, exponent_);
+  }
+
+ private:
+  int exponent_;
+  double factor_;
+};
 
 }  // namespace
 
@@ -42,9 +61,11 @@ Integers integers_of(const Network& network, std::span<const double> supply, int
   const int scale = cost_scale(network.costs, cost_bits);
   result.cost_unit = std::ldexp(1.0, -scale);
   result.costs.resize(network.costs.size());
+  const TimesPowerOfTwo cost_units(scale);
   for (size_t e = 0; e < network.costs.size(); ++e) {
-    result.costs[e] = static_cast<int64_t>(std::floor(std::ldexp(network.costs[e], scale)));
+    result.costs[e] = static_cast<int64_t>(std::floor(cost_units(network.costs[e])));
   }
+  if (network.num_nodes == 0) return result;
 
   double sum = 0;
   int32_t largest = 0;
@@ -57,10 +78,11 @@ Integers integers_of(const Network& network, std::span<const double> supply, int
       sum > 0 ? finest_scale(2 * sum, kSupplyBits) : 0;  // twice: the ground balances the rest
   result.supply_unit = std::ldexp(1.0, -supply_scale);
   result.supplies.assign(network.num_nodes, 0);
+  const TimesPowerOfTwo supply_units(supply_scale);
   int64_t balance = 0;
   for (int32_t v = 0; v < network.num_nodes; ++v) {
     if (v == network.ground) continue;
-    result.supplies[v] = std::llround(std::ldexp(supply[v], supply_scale));
+    result.supplies[v] = std::llround(supply_units(supply[v]));
     balance += result.supplies[v];
   }
   result.supplies[network.ground == kNoNode ? largest : network.ground] -= balance;

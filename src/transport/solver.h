@@ -44,6 +44,8 @@ struct Answer {
 struct Solver {
   const char* name;
   const char* summary;
+  bool exact;  // kSolved with limits.gap = 0 means: to the last digit that the rounding of costs and supplies
+               // leaves
   // Whether it can take this network; a reason if not.
   const char* (*refuses)(const Network& network, std::span<const double> supply);
   // `supply` [N] sums to zero up to rounding; supply[ground] is ignored. `arcs` are those of `network`.

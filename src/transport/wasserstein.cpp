@@ -91,7 +91,10 @@ Answer answer_for(const Piece& piece, std::span<const double> supply, const Tran
   if (const char* reason = solver.refuses(network, supply)) {
     fail(fmt::format("transport solver {} cannot take this problem: {}", solver.name, reason));
   }
-  return solver.solve(network, piece.arcs, supply, limits, memory);
+  Answer answer = solver.solve(network, piece.arcs, supply, limits, memory);
+  // Whether what was found is near enough is for finish() to say.
+  if (answer.outcome == Outcome::kSolved && !solver.exact) answer.outcome = Outcome::kStopped;
+  return answer;
 }
 
 // Pieces own disjoint edges and nodes, so that the tasks of a column may write into it at the same time.
@@ -172,7 +175,8 @@ const char* name(TransportStatus status) {
 
 std::vector<TransportSolverInfo> transport_solvers() {
   std::vector<TransportSolverInfo> infos;
-  for (const transport::Solver& solver : transport::solvers()) infos.push_back({solver.name, solver.summary});
+  for (const transport::Solver& solver : transport::solvers())
+    infos.push_back({solver.name, solver.summary, solver.exact});
   return infos;
 }
 

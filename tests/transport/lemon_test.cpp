@@ -74,7 +74,9 @@ TEST_P(Lemon, RefusesWhatItCannotCount) {
 
 INSTANTIATE_TEST_SUITE_P(Solvers, Lemon,
                          testing::Values(solve_lemon_network_simplex, solve_lemon_cost_scaling),
-                         [](const auto& given) { return given.index == 0 ? "NetworkSimplex" : "CostScaling"; });
+                         [](const auto& given) {
+                           return given.index == 0 ? "NetworkSimplex" : "CostScaling";
+                         });
 
 }  // namespace
 }  // namespace qw::transport

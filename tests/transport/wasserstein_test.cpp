@@ -201,8 +201,15 @@ TEST(Wasserstein, AllSolversAgree) {
       options.solver = info.name;
       try {
         const TransportColumn result = solve(problem, options);
-        expect_optimal(problem, result);
-        EXPECT_NEAR(result.distance, expected.distance, 1e-9 * (1e-3 + expected.distance));
+        if (info.exact) {
+          expect_optimal(problem, result);
+          EXPECT_NEAR(result.distance, expected.distance, 1e-9 * (1e-3 + expected.distance));
+        } else {
+          expect_valid_interval(problem, result);
+          EXPECT_LE(result.lower, expected.upper * (1 + 1e-9));
+          EXPECT_GE(result.upper, expected.lower * (1 - 1e-9));
+          EXPECT_LE(result.upper - result.lower, 1e-4 * (1e-3 + result.upper));
+        }
       } catch (const Error& error) {
         EXPECT_THAT(error.what(), testing::HasSubstr("cannot take this problem"));
       }

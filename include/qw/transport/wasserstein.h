@@ -68,6 +68,7 @@ struct TransportOptions {
 struct TransportSolverInfo {
   std::string name;
   std::string summary;
+  bool exact = true;  // else it ends at a gap of 1e-6 at best
 };
 std::vector<TransportSolverInfo> transport_solvers();
 

@@ -316,7 +316,7 @@ std::string as_text(const Explanation& explanation, const OpenedRun& opened,
                     const ExplainArguments& arguments, size_t top) {
   const Json label = label_json(explanation, explanation.node);
   std::string text = fmt::format(
-      "{}, {}, {}, run {}\nnode {}: {} predicted; {}\n\n{}", explanation.dataset.name, opened.request.model,
+      "{}, {}, {}, run {}\nnode {}: predicted {}; {}\n\n{}", explanation.dataset.name, opened.request.model,
       opened.request.learn.solver, arguments.run.run, printable(arguments.node),
       cell(prediction_json(explanation)),
       explanation.trains(explanation.node) ? "a training node with label " + cell(label) : "no training node",

@@ -1,14 +1,15 @@
-// Cost scaling by partial augmentations and relabels (Goldberg and Tarjan 1990; Goldberg 2008; Kovács 2015), for networks
-// without capacities.
+// Cost scaling by partial augmentations and relabels (Goldberg and Tarjan 1990; Goldberg 2008; Kovács 2015),
+// for networks without capacities.
 //
-// A phase begins with an exactly feasible potential and with flow only where it is tight. Nodes with excess send along arcs
-// that pay, at most kPathLength of them at a time, and raise their potential by a little more than what is missing when none
-// does. The phase ends with a flow that meets the supplies and is epsilon-optimal. Cycles of flow are then cancelled, the
-// potential is made tight on the forest that is left, which often proves the optimum, and if not it is lowered until it is
-// feasible: that gives the true gap, and the beginning of the next phase with a smaller epsilon.
+// A phase begins with an exactly feasible potential and with flow only where it is tight. Nodes with excess
+// send along arcs that pay, at most kPathLength of them at a time, and raise their potential by a little more
+// than what is missing when none does. The phase ends with a flow that meets the supplies and is
+// epsilon-optimal. Cycles of flow are then cancelled, the potential is made tight on the forest that is left,
+// which often proves the optimum, and if not it is lowered until it is feasible: that gives the true gap, and
+// the beginning of the next phase with a smaller epsilon.
 //
-// At the beginning of a phase no arc pays, and raising u makes no arc towards u pay: so arcs that pay never form a cycle,
-// and the usual proof of termination holds.
+// At the beginning of a phase no arc pays, and raising u makes no arc towards u pay: so arcs that pay never
+// form a cycle, and the usual proof of termination holds.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -20,21 +21,23 @@
 #include "transport/solvers/solvers.h"
 #include "transport/solvers/watch.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 namespace qw::transport {
 namespace {
-long env(const char*n,long d){const char*v=getenv(n);return v?atol(v):d;}
-const long FIRST=env("FIRST",64),SHRINK=env("SHRINK",16),WARM=env("WARM",256),UPD=env("UPD",100),FOREST=env("FOREST",1),SWEEPS=env("SWEEPS",10),PROOF=env("PROOF",10),DIST=env("DIST",1),EASY=env("EASY",6),FEW=env("FEW",100);
-struct T{static double n(){timespec t;clock_gettime(CLOCK_THREAD_CPUTIME_ID,&t);return t.tv_sec+1e-9*t.tv_nsec;} double t=n(); double operator()(){return n()-t;}};
 
 constexpr int kPathLength = 4;
+constexpr int64_t kFirstEpsilon = 64;   // parts of the largest cost
+constexpr int64_t kWarmEpsilon = 1024;  // the same, with a potential to start from
+constexpr int64_t kShrink = 16;         // of epsilon, from phase to phase
+constexpr double kPivotGap = 1e-2;      // below this network simplex needs few pivots and is quicker,
+constexpr double kPivotNodes = 2e5;     // the gap smaller by the square of how much larger the network is
 constexpr int32_t kMostRanks = 1 << 14;
-constexpr int64_t kBuried = int64_t{1} << 60;  // the potential of nodes from which no demand can be reached
+constexpr int64_t kLoweringSweeps = 10;  // over all arcs, before the search gets more careful
+constexpr int64_t kProofSweeps = 3;      // before a potential is taken for not optimal
+constexpr int64_t kTreeSweeps = 10;      // the same where trees have to be shifted against each other
+constexpr int64_t kLastSweeps = 1000;    // the same with nothing left to try
 constexpr int kPotentialBits = 59;
-constexpr int kMostCostBits = 50;                   // more would be lost in the doubles of the answer
-constexpr int64_t kMostExcess = int64_t{1} << 57;   // of all nodes together
+constexpr int kMostCostBits = 50;                  // more would be lost in the doubles of the answer
+constexpr int64_t kMostExcess = int64_t{1} << 57;  // of all nodes together
 constexpr uint32_t kNoArc = ~uint32_t{0};
 
 // Nodes by rank; one may stand in several buckets.
@@ -69,7 +72,7 @@ class Buckets {
 
 class CostScaling {
  public:
-  CostScaling(Residual& net, const Limits& limits, bool may_be_infeasible)
+  CostScaling(Residual& net, const Limits& limits)
       : net_(net),
         limits_(limits),
         watch_(limits.deadline),
@@ -77,18 +80,18 @@ class CostScaling {
         active_(net.num_nodes()),
         current_(net.num_nodes()),
         ranks_(net.num_nodes()),
-        check_ways_(may_be_infeasible),
         flow_(net.flow()),
         potential_(net.num_nodes(), 0) {}
 
   // Begins with the nearest demand of every node, or with a potential that is close to an optimal one.
   void start_cold(int64_t highest);
   void start_warm(std::vector<int64_t> potential);
-  Outcome run(int64_t first_epsilon);
+  Outcome run(int64_t epsilon);  // a power of two
 
   const std::vector<int64_t>& flow() const { return flow_; }
   const std::vector<int64_t>& potential() const { return potential_; }
-  int64_t unrouted() const { return unrouted_; }
+  // The flow is a spanning tree, and close enough to the optimum for network simplex to finish.
+  bool leaves_to_pivots() const { return leaves_to_pivots_; }
 
  private:
   void start_phase();
@@ -97,10 +100,9 @@ class CostScaling {
   uint32_t find_paying_arc(int32_t node);
   void send_along_path(int32_t start, int length);
   void raise_by_distance();
-  void bury_the_lost();
   bool lower_to_feasible();
+  bool lower_to_optimal(int64_t sweeps);
   bool prove_optimal(bool last);
-  bool gap_is_met() const;
 
   Residual& net_;
   const Limits& limits_;
@@ -113,12 +115,10 @@ class CostScaling {
   uint32_t path_[kPathLength] = {};
   int64_t epsilon_ = 1;
   int64_t relabels_ = 0;
-  bool check_ways_;
-  int64_t unrouted_ = 0;
+  double gap_ = 0;  // relative
+  bool leaves_to_pivots_ = false;
   std::vector<int64_t> flow_;       // of the last phase that was finished
   std::vector<int64_t> potential_;  // feasible
-  int updates_ = 0;
-  int64_t num_active_ = 0;
 };
 
 bool CostScaling::lower_to_feasible() {
@@ -127,20 +127,23 @@ bool CostScaling::lower_to_feasible() {
     const int64_t price = net_.price_back(at);
     return price >= 0 ? price : directed ? kNoWay : -price;
   };
-  return lower_from_all(net_, active_, SWEEPS * 2 * net_.num_edges(), watch_, cost) ||
+  return lower_from_all(net_, active_, kLoweringSweeps * 2 * net_.num_edges(), watch_, cost) ||
          (!watch_.passed() && lower_in_order(net_, watch_, cost));
 }
 
 void CostScaling::start_cold(int64_t highest) {
-  if (DIST) {
-  for (int32_t v = 0; v < net_.num_nodes(); ++v) net_.potential[v] = net_.excess[v] < 0 ? 0 : highest;
-  }
-  if (lower_to_feasible() ) potential_ = net_.potential; else net_.potential = potential_;
+  std::vector<int64_t> nearest(net_.num_nodes());
+  for (int32_t v = 0; v < net_.num_nodes(); ++v) nearest[v] = net_.excess[v] < 0 ? 0 : highest;
+  start_warm(std::move(nearest));
 }
 
 void CostScaling::start_warm(std::vector<int64_t> potential) {
   net_.potential = std::move(potential);
-  if (lower_to_feasible()) {potential_ = net_.potential;} else {net_.potential = potential_;}
+  if (lower_to_feasible()) {
+    potential_ = net_.potential;
+  } else {
+    net_.potential = potential_;
+  }
 }
 
 void CostScaling::start_phase() {
@@ -149,7 +152,8 @@ void CostScaling::start_phase() {
   for (int64_t& value : net_.potential) value -= lowest;
   net_.drop_slack_flow();
   int64_t excess = 0;
-  for (const int64_t value : net_.excess) excess = std::min(kMostExcess, excess + std::max<int64_t>(value, 0));
+  for (const int64_t value : net_.excess)
+    excess = std::min(kMostExcess, excess + std::max<int64_t>(value, 0));
   if (excess == kMostExcess) net_.drop_flow();
 }
 
@@ -211,7 +215,6 @@ bool CostScaling::augment_from(int32_t start) {
 
 bool CostScaling::run_phase(int64_t epsilon) {
   epsilon_ = epsilon;
-  const int64_t update_interval = net_.num_nodes()*UPD/100;
   relabels_ = 0;
   int64_t next_update = 0;
   active_.clear();
@@ -221,9 +224,8 @@ bool CostScaling::run_phase(int64_t epsilon) {
   }
   while (!active_.empty()) {
     if (relabels_ >= next_update) {
-      if (check_ways_) bury_the_lost();
-      raise_by_distance();++updates_;
-      next_update = relabels_ + std::min(update_interval, FEW * num_active_ + 50);
+      raise_by_distance();
+      next_update = relabels_ + net_.num_nodes();
     }
     const int32_t node = active_.front();
     if (net_.excess[node] <= 0) {
@@ -232,11 +234,11 @@ bool CostScaling::run_phase(int64_t epsilon) {
       return false;
     }
   }
-  check_ways_ = false;
   return true;
 }
 
-// Raises every node by its distance to the nearest demand, in steps of epsilon, but no further than the furthest excess.
+// Raises every node by its distance to the nearest demand, in steps of epsilon, but no further than the
+// furthest excess.
 void CostScaling::raise_by_distance() {
   std::vector<int64_t>& potential = net_.potential;
   const int shift = std::countr_zero(static_cast<uint64_t>(epsilon_));
@@ -247,7 +249,6 @@ void CostScaling::raise_by_distance() {
     if (net_.excess[v] < 0) buckets_.push(ranks_[v] = 0, v);
     to_reach += net_.excess[v] > 0;
   }
-  num_active_ = to_reach;
   int32_t rank = 0;
   for (; rank < buckets_.count() && to_reach > 0; ++rank) {
     for (int32_t node = 0; (node = buckets_.pop(rank)) != kNoNode;) {
@@ -270,78 +271,45 @@ void CostScaling::raise_by_distance() {
   watch_.passed(2 * net_.num_edges());
 }
 
-// Nodes with excess from which no demand can be reached any more are a proof that not all can be routed. No residual arc leaves
-// them, so it is enough to see that nothing is sent to them either.
-void CostScaling::bury_the_lost() {
-  std::vector<int32_t> reached;
-  std::vector<char> is_reached(net_.num_nodes(), 0);
-  for (int32_t v = 0; v < net_.num_nodes(); ++v) {
-    if (net_.excess[v] >= 0) continue;
-    reached.push_back(v);
-    is_reached[v] = 1;
-  }
-  for (size_t i = 0; i < reached.size(); ++i) {
-    for (uint32_t at = net_.begin(reached[i]); at < net_.end(reached[i]); ++at) {
-      const int32_t other = net_.arc(at).end;
-      if (is_reached[other] || net_.price_back(at) == kNoWay) continue;
-      is_reached[other] = 1;
-      reached.push_back(other);
-    }
-  }
-  int64_t lost = 0;
-  for (int32_t v = 0; v < net_.num_nodes(); ++v) lost += is_reached[v] ? 0 : net_.excess[v];
-  if (lost == 0) return;
-  unrouted_ += lost;
-  for (int32_t v = 0; v < net_.num_nodes(); ++v) {
-    if (is_reached[v]) continue;
-    net_.excess[v] = 0;
-    net_.potential[v] = kBuried;
-  }
-}
-
-// Whether the flow is optimal, with the potential that shows it; if not, the potential is as good as tight.
-bool CostScaling::prove_optimal(bool last) {
+// Lowers the potential to one with which the flow is optimal; if there is none, or it is not found, leaves it
+// as it was.
+bool CostScaling::lower_to_optimal(int64_t sweeps) {
+  std::vector<int64_t> before = net_.potential;
   const auto price = [&](uint32_t at) { return net_.price_back(at); };
-  if (EASY) {
-  const std::vector<int64_t> raw = net_.potential;
-  if (lower_from_all(net_, active_, EASY * net_.num_edges(), watch_, price)) return true;
-  net_.potential = raw;
-  }
-  const bool is_forest = forest_.cancel_cycles(watch_);
-  if (!is_forest || !forest_.tighten()) return false;
-  const std::vector<int64_t> tight = net_.potential;
-  // A single tree has one potential only; several can still be shifted against each other.
-  const int64_t sweeps = forest_.num_trees() == 1 ? 0 : last ? 1000 : PROOF;
   if (lower_from_all(net_, active_, sweeps * 2 * net_.num_edges(), watch_, price)) return true;
-  net_.potential = tight;
+  net_.potential = std::move(before);
   return false;
 }
 
-bool CostScaling::gap_is_met() const {
-  return static_cast<double>(net_.gap()) <= limits_.gap * static_cast<double>(net_.flow_cost());
+// Whether the flow is optimal, and so is then the potential. If not, the potential is tight on a forest of
+// flow if possible.
+bool CostScaling::prove_optimal(bool last) {
+  if (lower_to_optimal(kProofSweeps)) return true;
+  const bool is_tight = forest_.cancel_cycles(watch_) && forest_.tighten();
+  if (last) return lower_to_optimal(kLastSweeps);
+  // A single tree has one potential only; several can still be shifted against each other.
+  return is_tight && lower_to_optimal(forest_.is_tree() ? 0 : kTreeSweeps);
 }
 
 Outcome CostScaling::run(int64_t epsilon) {
-  for (bool first = true;; first = false, epsilon = std::max<int64_t>(1, epsilon / SHRINK)) {
+  for (bool first = true;; first = false, epsilon = std::max<int64_t>(1, epsilon / kShrink)) {
     start_phase();
-    T t; updates_ = 0;
     const bool finished = run_phase(epsilon);
-    double s1=t(); T t2; double s2,s3; bool opt=0;
     if (finished || first) flow_ = net_.flow();
     if (!finished) return Outcome::kStopped;
-    if (unrouted_ > 0) return Outcome::kInfeasible;
-    const bool optimal = opt = prove_optimal(epsilon == 1);
-    s2=t2();
+    const bool optimal = prove_optimal(epsilon == 1);
     flow_ = net_.flow();
     if (!optimal && !lower_to_feasible()) return Outcome::kStopped;
-    s3=t2()-s2;
     potential_ = net_.potential;
-    if (getenv("V")) fprintf(stderr, "eps %.3g: %.3f s relabels %ld updates %d; trees %d forest %.3f s feasible %.3f s optimal %d gap %.3g\n", (double)epsilon, s1, relabels_, updates_, forest_.num_trees(), s2,s3, opt, (double)net_.gap()/(double)net_.flow_cost());
-    if (optimal || epsilon == 1 || gap_is_met()) return Outcome::kSolved;
+    gap_ = static_cast<double>(net_.gap()) / std::max(1.0, static_cast<double>(net_.flow_cost()));
+    if (optimal || epsilon == 1 || gap_ <= limits_.gap) return Outcome::kSolved;
+    const double times_larger = std::max(1.0, net_.num_nodes() / kPivotNodes);
+    leaves_to_pivots_ = forest_.is_tree() && gap_ <= kPivotGap / (times_larger * times_larger);
+    if (leaves_to_pivots_) return Outcome::kSolved;
   }
 }
 
-// How many edges a way between two nodes can have at most; 0: there is not always one.
+// How many edges the shortest way between two nodes can have at most; 0: there is not always one.
 int32_t longest_way(const Network& network, const Arcs& arcs) {
   const Routes routes = routes_of(network, arcs);
   const auto depth = [&](const Routes::Tree& tree) {
@@ -365,13 +333,12 @@ struct Scaled {
   int64_t largest = 0;  // cost, times factor
 };
 
-// Every node with excess has a way to a demand, whose potential stays, and over each of its edges the potential falls by at
-// most cost + epsilon: so within a phase potentials stay below twice longest way * (largest cost + epsilon). Where ways use residual
-// arcs only, N takes the place of the longest way, and what the phases add up to is less than eight times the first.
+// Every node with excess has a way to a demand, whose potential stays, and over each of its edges the
+// potential falls by at most cost + epsilon: so within a phase potentials stay below twice longest way *
+// (largest cost + epsilon).
 Scaled scale(const Network& network, std::span<const double> supply, int32_t way) {
   const int node_bits = std::bit_width(static_cast<uint32_t>(network.num_nodes));
-  const int way_bits = way > 0 ? std::bit_width(static_cast<uint32_t>(way)) : 3 + node_bits;
-  const int bits = kPotentialBits - 3 - way_bits;
+  const int bits = kPotentialBits - 3 - std::bit_width(static_cast<uint32_t>(way));
   Scaled scaled{integers_of(network, supply, std::min(bits, kMostCostBits))};
   for (const int64_t cost : scaled.integers.costs) scaled.largest = std::max(scaled.largest, cost);
   const int used = std::bit_width(static_cast<uint64_t>(scaled.largest));
@@ -398,40 +365,62 @@ std::vector<double> in_units(const std::vector<int64_t>& values, double unit) {
   return result;
 }
 
+void finish_by_pivots(const Network& network, const Arcs& arcs, std::span<const double> supply,
+                      const Limits& limits, Memory& memory, Answer& answer) {
+  memory.basis.clear();
+  for (int64_t e = 0; e < network.num_edges(); ++e) {
+    if (answer.flow[e] != 0) memory.basis.push_back(e);
+  }
+  Answer finished = solve_network_simplex(network, arcs, supply, limits, memory);
+  if (finished.outcome == Outcome::kSolved) {
+    answer = std::move(finished);
+    return;
+  }
+  // Pivots make the flow better step by step, but the potential is worth something at the end only.
+  answer.outcome = finished.outcome;
+  answer.flow = std::move(finished.flow);
+  memory.potential = answer.potential;
+}
+
 }  // namespace
 
 const char* refuses_cost_scaling(const Network& network, std::span<const double>) {
   constexpr int64_t kMostEdges = std::numeric_limits<int32_t>::max();
-  return network.num_edges() > kMostEdges ? "cost scaling takes at most 2^31 - 1 edges" : nullptr;
+  if (network.num_edges() > kMostEdges) return "cost scaling takes at most 2^31 - 1 edges";
+  if (!network.directed || network.num_nodes < 2) return nullptr;
+  return longest_way(network, arcs_of(network)) > 0 ? nullptr : "cost scaling needs ways between all nodes";
 }
 
 Answer solve_cost_scaling(const Network& network, const Arcs& arcs, std::span<const double> supply,
                           const Limits& limits, Memory& memory) {
   Answer answer;
-  if (network.num_nodes == 0) return answer;
+  if (network.num_nodes < 2) {
+    answer.potential.assign(network.num_nodes, 0.0);
+    return answer;
+  }
   const int32_t way = longest_way(network, arcs);
   const Scaled scaled = scale(network, supply, way);
   const double potential_unit = scaled.integers.cost_unit / static_cast<double>(scaled.factor);
   Residual net(network, arcs, scaled.integers, scaled.factor);
-  CostScaling scaling(net, limits, way == 0);
+  CostScaling scaling(net, limits);
 
-  int64_t epsilon = std::max<int64_t>(1, scaled.largest / FIRST);
   std::vector<int64_t> warm = remembered(memory, network.num_nodes, potential_unit);
+  const int64_t parts = warm.empty() ? kFirstEpsilon : kWarmEpsilon;
   if (warm.empty()) {
-    scaling.start_cold(scaled.largest * (way > 0 ? way : network.num_nodes));
+    scaling.start_cold(scaled.largest * way);
   } else {
     scaling.start_warm(std::move(warm));
-    epsilon = std::max<int64_t>(1, epsilon / WARM);
   }
-  answer.outcome = scaling.run(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(epsilon))));
+  const auto epsilon = static_cast<uint64_t>(std::max<int64_t>(1, scaled.largest / parts));
+  answer.outcome = scaling.run(static_cast<int64_t>(std::bit_floor(epsilon)));
 
   answer.flow = in_units(scaling.flow(), scaled.integers.supply_unit);
   std::vector<int64_t> potential = scaling.potential();
   const int64_t zero = potential[network.ground == kNoNode ? 0 : network.ground];
   for (int64_t& value : potential) value -= zero;
   answer.potential = in_units(potential, potential_unit);
-  answer.unrouted = static_cast<double>(scaling.unrouted()) * scaled.integers.supply_unit;
   memory.potential = answer.potential;
+  if (scaling.leaves_to_pivots()) finish_by_pivots(network, arcs, supply, limits, memory, answer);
   return answer;
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kTooFar = int64_t{1} << 58;  // for a potential
 constexpr int64_t kSteps = 16;                 // per node and edge, before trees are too deep to be worth it
 
-}
+}  // namespace
 
 FlowForest::FlowForest(Residual& net)
     : net_(net), offsets_(net.num_nodes() + 1), up_(net.num_nodes()), stamps_(net.num_nodes(), 0) {}
@@ -61,6 +61,7 @@ void FlowForest::grow() {
 }
 
 bool FlowForest::cancel_cycles(Watch& watch) {
+  num_trees_ = 0;
   grow();
   int64_t budget = kSteps * (net_.num_nodes() + net_.num_edges());
   for (const uint32_t edge : leftover_) {
@@ -72,8 +73,8 @@ bool FlowForest::cancel_cycles(Watch& watch) {
   return true;
 }
 
-// The cycle starts with the edge, from its source to its target. False: the edge joins two trees. Climbs from both ends in
-// turn, so that it looks no further than twice the cycle's length.
+// The cycle starts with the edge, from its source to its target. False: the edge joins two trees. Climbs from
+// both ends in turn, so that it looks no further than twice the cycle's length.
 bool FlowForest::find_cycle(uint32_t edge) {
   const int32_t ends[2] = {net_.source(edge), net_.target(edge)};
   int32_t nodes[2] = {ends[0], ends[1]};
@@ -144,7 +145,10 @@ bool FlowForest::tighten() {
       const uint32_t edge = up_[node];
       const bool pays_out = (net_.flow(edge) > 0) == (net_.source(edge) == node);
       tight[node] = tight[other_end(edge, node)] + (pays_out ? net_.cost(edge) : -net_.cost(edge));
-      if (tight[node] > kTooFar || tight[node] < -kTooFar) return false;
+      if (tight[node] > kTooFar || tight[node] < -kTooFar) {
+        num_trees_ = 0;
+        return false;
+      }
       shift += potential[node] - tight[node];
     }
     ++num_trees_;

@@ -24,13 +24,12 @@ class FlowForest {
   // Makes the potential tight on all edges with flow, which must be a forest; every tree keeps its mean
   // potential. False, and nothing done: it would be too large for its integers.
   bool tighten();
-  int32_t num_trees() const { return num_trees_; }
+  bool is_tree() const { return num_trees_ == 1; }
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
   void list_flow_edges();
   void grow();
-  void add(uint32_t edge);
   bool find_cycle(uint32_t edge);
   void break_cycle(uint32_t edge);
   void hang(int32_t node, uint32_t edge);

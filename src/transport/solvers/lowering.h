@@ -1,4 +1,5 @@
-// Lowers potentials until none is more than a length above its neighbour: shortest paths from every node at once.
+// Lowers potentials until none is more than a length above its neighbour: shortest paths from every node at
+// once.
 #pragma once
 
 #include <bit>
@@ -41,8 +42,8 @@ class NodeQueue {
   size_t tail_ = 0;
 };
 
-// Calls lowered(other) for every end of an arc of `node` that it presses down. length(at) is the most that the arc's end may
-// be above the node.
+// Calls lowered(other) for every end of an arc of `node` that it presses down. length(at) is the most that
+// the arc's end may be above the node.
 template <class Length, class Lowered>
 void press(Residual& net, int32_t node, Length length, Lowered lowered) {
   const int64_t value = net.potential[node];
@@ -55,8 +56,8 @@ void press(Residual& net, int32_t node, Length length, Lowered lowered) {
   }
 }
 
-// Quick when potentials are nearly right already. Gives up, with potentials anywhere in between, after looking at `budget` arcs; it
-// must when there are negative cycles.
+// Quick when potentials are nearly right already. Gives up, with potentials anywhere in between, after
+// looking at `budget` arcs; it must when there are negative cycles.
 template <class Length>
 bool lower_from_all(Residual& net, NodeQueue& queue, int64_t budget, Watch& watch, Length length) {
   const auto push = [&](int32_t node) { queue.push(node); };

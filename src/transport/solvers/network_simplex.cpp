@@ -27,6 +27,7 @@ constexpr int64_t kWorkBetweenLooks = 1 << 18;  // edges looked at and nodes mov
 constexpr int64_t kWorkOfStep = 8;              // along a cycle, in edges looked at
 constexpr int64_t kPivotsRemembered = 32;
 constexpr double kSearchShare = 0.75;  // work of a search, in that of a pivot
+constexpr double kLeastSearch = 0.5;   // edges, in square roots of their number
 constexpr double kFirstPrice = 0.5;    // of artificial edges, in mean costs
 constexpr double kPriceGrowth = 1.5;
 
@@ -104,7 +105,8 @@ Simplex<Value>::Simplex(const Network& network, const Integers& integers, const 
       next_(tree.order.size()),
       before_(tree.order.size()),
       potential_(tree.order.size()),
-      least_block_(std::max<int64_t>(10, std::llround(std::sqrt(static_cast<double>(network.num_edges()))))),
+      least_block_(std::max<int64_t>(
+          10, std::llround(kLeastSearch * std::sqrt(static_cast<double>(network.num_edges()))))),
       block_(least_block_) {
   thread(tree);
 }

@@ -17,7 +17,8 @@ const char* refuses_cost_scaling(const Network& network, std::span<const double>
 Answer solve_cost_scaling(const Network& network, const Arcs& arcs, std::span<const double> supply,
                           const Limits& limits, Memory& memory);
 
-// Primal-dual hybrid gradient: not exact (gap 0 is taken for 1e-6), several threads, for millions of edges and loose gaps.
+// Primal-dual hybrid gradient: not exact (gap 0 is taken for 1e-6), several threads, for millions of edges
+// and loose gaps.
 const char* refuses_primal_dual(const Network& network, std::span<const double> supply);
 Answer solve_primal_dual(const Network& network, const Arcs& arcs, std::span<const double> supply,
                          const Limits& limits, Memory& memory);
