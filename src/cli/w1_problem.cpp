@@ -85,7 +85,9 @@ std::vector<double> read_values(const json& object, const char* field, Transport
 }
 
 void append_number(std::string& text, double value) {
-  if (std::isfinite(value)) {
+  if (value == 0) {
+    text += '0';  // most flows are
+  } else if (std::isfinite(value)) {
     fmt::format_to(std::back_inserter(text), "{}", value);
   } else {
     text += "null";
@@ -93,6 +95,7 @@ void append_number(std::string& text, double value) {
 }
 
 void append_numbers(std::string& text, std::span<const double> values) {
+  text.reserve(text.size() + 4 * values.size());
   text += '[';
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text += ',';

@@ -99,7 +99,23 @@ class Cutter {
     piece.edges.push_back(edge);
   }
 
+  void reserve_edges() {
+    std::vector<int64_t> counts(pieces_.size(), 0);
+    for (EdgeId e = 0; e < graph_.num_edges(); ++e) {
+      const int32_t piece = piece_of_[graph_.heads()[e]];
+      if (piece != kNoNode) ++counts[piece];
+    }
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      Network& network = pieces_[i].network;
+      network.sources.reserve(counts[i]);
+      network.targets.reserve(counts[i]);
+      network.costs.reserve(counts[i]);
+      pieces_[i].edges.reserve(counts[i]);
+    }
+  }
+
   void place_edges() {
+    reserve_edges();
     to_ground_.assign(graph_.num_nodes(), -1);
     if (graph_.directed()) from_ground_.assign(graph_.num_nodes(), -1);
     const auto keep_cheapest = [&](EdgeId& kept, EdgeId edge) {

@@ -34,6 +34,7 @@ struct TransportPlan::Memory::Parts {
 namespace {
 
 constexpr double kExactGap = 1e-9;
+constexpr double kSecondsToCertify = 5e-8;  // per edge and column, after the solvers were stopped
 
 // What a column needs to know of one of its pieces; the flow and the potential are in the column already.
 struct Solved {
@@ -247,7 +248,9 @@ std::vector<TransportColumn> TransportPlan::solve(std::span<const double> mu, st
   const Values values{mu, gamma, columns};
   check_values(values, num_labelled());
   if (options.solver != "auto") transport::solver_named(options.solver);
-  const Deadline deadline = Deadline::after_seconds(options.time_limit);
+  const double to_certify =
+      kSecondsToCertify * static_cast<double>(parts_->num_edges * columns) / thread_count();
+  const Deadline deadline = Deadline::after_seconds(options.time_limit - to_certify);
   const int64_t pieces = num_pieces();
 
   Memory own;
