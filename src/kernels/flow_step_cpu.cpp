@@ -31,12 +31,15 @@ template <class T>
 QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __restrict gradient,
                       T* __restrict cost) {
   const int64_t width = view.width;
-  T* __restrict to = gradient;
-  for (int64_t e = begin; e < end; ++e, to += width) {
-    const T* __restrict head = view.residual + view.heads[e] * width;
-    const T* __restrict tail = view.residual + view.tails[e] * width;
-    for (int64_t c = 0; c < width; ++c) to[c] = head[c] - tail[c];
-  }
+  with_columns(
+      width, [&](auto columns) __attribute__((always_inline)) {
+        T* __restrict to = gradient;
+        for (int64_t e = begin; e < end; ++e, to += columns) {
+          const T* __restrict head = view.residual + view.heads[e] * columns;
+          const T* __restrict tail = view.residual + view.tails[e] * columns;
+          for (int64_t c = 0; c < columns; ++c) to[c] = head[c] - tail[c];
+        }
+      });
   if (view.costs != nullptr) {
     for (int64_t e = begin; e < end; ++e, cost += width) {
       for (int64_t c = 0; c < width; ++c) cost[c] = view.costs[e];

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -77,5 +79,33 @@ class Accumulators {
 
   Vector sum_[kCount] = {};
 };
+
+// Calls body(columns), for few columns with a constant: loops over them are then unrolled, and their sums
+// stay in registers.
+template <class Body>
+QW_INLINE void with_columns(int64_t columns, const Body& body) {
+  switch (columns) {
+    case 1:
+      return body(std::integral_constant<int64_t, 1>());
+    case 2:
+      return body(std::integral_constant<int64_t, 2>());
+    case 3:
+      return body(std::integral_constant<int64_t, 3>());
+    case 4:
+      return body(std::integral_constant<int64_t, 4>());
+    case 5:
+      return body(std::integral_constant<int64_t, 5>());
+    case 6:
+      return body(std::integral_constant<int64_t, 6>());
+    case 7:
+      return body(std::integral_constant<int64_t, 7>());
+    case 8:
+      return body(std::integral_constant<int64_t, 8>());
+    case 10:
+      return body(std::integral_constant<int64_t, 10>());
+    default:
+      return body(columns);
+  }
+}
 
 }  // namespace qw::kernels
