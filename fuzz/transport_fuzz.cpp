@@ -164,6 +164,7 @@ void check(const Case& problem, const std::string& solver, bool exact, const Tra
   if (exact || std::isfinite(result.upper)) check_flow(problem, solver, result);
   if (!exact || !problem.ordinary) return;
   require(result.status == TransportStatus::kOptimal, solver, "stopped without a limit", result);
+  require(std::isfinite(result.upper), solver, "no flow was found", result);
   require(result.upper - result.lower <= slack_of(problem, result.upper), solver, "not optimal", result);
 }
 

@@ -22,12 +22,18 @@ class Sum {
     lost_ += std::fabs(sum_) >= std::fabs(value) ? (sum_ - next) + value : (value - next) + sum_;
     sum_ = next;
   }
-  double value() const { return sum_ + lost_; }
+  double value() const { return std::isfinite(sum_) ? sum_ + lost_ : sum_; }
 
  private:
   double sum_ = 0;
   double lost_ = 0;
 };
+
+bool is_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+bool may_flow(double amount, bool directed) { return std::isfinite(amount) && (amount >= 0 || !directed); }
 
 // Whether flow can run from the node at whose side `arc` is seen to its other end.
 bool leads_away(int64_t arc, bool directed) { return !directed || arc % 2 == 0; }
@@ -198,16 +204,22 @@ Routes routes_of(const Network& network, const Arcs& arcs) {
 
 Certified certify(const Network& network, const Arcs& arcs, const Routes& routes,
                   std::span<const double> supply, std::vector<double> flow, std::vector<double> potential,
-                  const Deadline& deadline) {
+                  const Deadline& deadline, double allowed_residual) {
   Certified result;
+  for (double& value : flow) value = may_flow(value, network.directed) ? value : 0;
+  for (double& value : potential) value = std::isfinite(value) ? value : 0;
   deliver(network, routes, supply, flow);
+  if (!is_finite(flow)) {  // numbers so large that they overflowed on the way
+    flow.assign(network.num_edges(), 0.0);
+    deliver(network, routes, supply, flow);
+  }
   result.flow = std::move(flow);
   result.primal_residual = largest_residual(network, supply, result.flow);
 
   make_feasible(network, arcs, supply, deadline, potential);
   result.potential = std::move(potential);
   result.lower = value_of(network, supply, result.potential);
-  if (result.lower < 0) {  // then no potential at all is worth more
+  if (!(result.lower >= 0 && is_finite(result.potential))) {  // then no potential at all is worth more
     result.potential.assign(network.num_nodes, 0.0);
     result.lower = 0;
   }
@@ -217,7 +229,7 @@ Certified certify(const Network& network, const Arcs& arcs, const Routes& routes
   double supplied = 0;
   for (int64_t e = 0; e < network.num_edges(); ++e) cost.add(network.costs[e] * std::fabs(result.flow[e]));
   for (int32_t v = 0; v < network.num_nodes; ++v) supplied += v == network.ground ? 0 : std::fabs(supply[v]);
-  const bool delivered = result.primal_residual <= kRounding * supplied;
+  const bool delivered = result.primal_residual <= std::max(kRounding * supplied, allowed_residual);
   result.upper = delivered ? cost.value() : kInfinity;
   result.lower = std::min(result.lower, result.upper);
   return result;

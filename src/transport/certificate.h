@@ -32,15 +32,17 @@ struct Certified {
   std::vector<double> flow;       // [E]
   std::vector<double> potential;  // [N], 0 at the ground, or on average without one
   double upper = 0;               // cost of the flow; infinite when `primal_residual` is more than rounding
+                                  // and more than allowed
   double lower = 0;               // value of the potential
   double primal_residual = 0;     // largest |out - in - supply| of a node
   double dual_violation = 0;      // largest potential difference beyond a cost
 };
 
 // O(N + E), and O(E log N) more when the potential is far from feasible and the deadline allows it. Takes a
-// supply that does not sum to zero: what is too much stays at the root, as a residual.
+// supply that does not sum to zero: what is too much stays at the root, as a residual. Numbers that are not
+// finite count as 0, and so does flow against the direction.
 Certified certify(const Network& network, const Arcs& arcs, const Routes& routes,
                   std::span<const double> supply, std::vector<double> flow, std::vector<double> potential,
-                  const Deadline& deadline = Deadline::never());
+                  const Deadline& deadline = Deadline::never(), double allowed_residual = 0);
 
 }  // namespace qw::transport

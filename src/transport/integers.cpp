@@ -7,6 +7,7 @@ namespace qw::transport {
 namespace {
 
 constexpr int kSupplyBits = 52;
+constexpr int kFinestScale = 1074;  // every double is a multiple of 2^-1074
 
 // The number of bits behind the binary point that `value` needs.
 int fraction_bits(double value) {
@@ -54,6 +55,19 @@ class TimesPowerOfTwo {
   double factor_;
 };
 
+int scale_of_supplies(const Network& network, std::span<const double> supply, int32_t largest) {
+  if (largest == network.ground || supply[largest] == 0) return 0;
+  int exponent = 0;
+  std::frexp(supply[largest], &exponent);
+  const TimesPowerOfTwo shrunk(-exponent);  // so that the sum neither overflows nor vanishes
+  double sum = 0;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (v != network.ground) sum += std::fabs(shrunk(supply[v]));
+  }
+  // Twice: the ground balances the rest.
+  return std::min(finest_scale(2 * sum, kSupplyBits) - exponent, kFinestScale);
+}
+
 }  // namespace
 
 Integers integers_of(const Network& network, std::span<const double> supply, int cost_bits) {
@@ -67,15 +81,12 @@ Integers integers_of(const Network& network, std::span<const double> supply, int
   }
   if (network.num_nodes == 0) return result;
 
-  double sum = 0;
   int32_t largest = 0;
   for (int32_t v = 0; v < network.num_nodes; ++v) {
     if (v == network.ground) continue;
-    sum += std::fabs(supply[v]);
     if (std::fabs(supply[v]) > std::fabs(supply[largest]) || largest == network.ground) largest = v;
   }
-  const int supply_scale =
-      sum > 0 ? finest_scale(2 * sum, kSupplyBits) : 0;  // twice: the ground balances the rest
+  const int supply_scale = scale_of_supplies(network, supply, largest);
   result.supply_unit = std::ldexp(1.0, -supply_scale);
   result.supplies.assign(network.num_nodes, 0);
   const TimesPowerOfTwo supply_units(supply_scale);

@@ -112,15 +112,19 @@ Solved solve_piece(const Piece& piece, std::span<const NodeId> labelled, const V
     magnitude += std::fabs(values.gamma[at]) + std::fabs(values.mu[at]);
     sum += supply[i];
   }
+  if (!std::isfinite(magnitude)) {
+    fail(fmt::format("the values of column {} are too large: the sum of their magnitudes overflows", column));
+  }
   const double tolerance = options.balance_tolerance * magnitude;
   if (network.ground == kNoNode && std::fabs(sum) > tolerance) return infeasible(sum);
 
   Answer answer = answer_for(piece, supply, options, {options.gap, deadline}, memory);
   if (answer.outcome == Outcome::kInfeasible && answer.unrouted > tolerance)
     return infeasible(answer.unrouted);
+  // What is too much and what finds no way may both end up at one node.
   const Certified certified =
       transport::certify(network, piece.arcs, piece.routes, supply, std::move(answer.flow),
-                         std::move(answer.potential), deadline);
+                         std::move(answer.potential), deadline, 2 * tolerance);
   for (size_t e = 0; e < piece.edges.size(); ++e) {
     if (piece.edges[e] >= 0) result.flow[piece.edges[e]] = certified.flow[e];
   }

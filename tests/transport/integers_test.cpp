@@ -54,8 +54,8 @@ void expect_promises(const Network& network, const std::vector<double>& supply, 
   EXPECT_LE(total, uint64_t{1} << 52) << "every flow is exact as a double";
   for (int32_t v = 0; v < network.num_nodes; ++v) {
     if (v == network.ground || (network.ground == kNoNode && supply[v] != 0)) continue;
-    const double rounded = static_cast<double>(integers.supplies[v]) * integers.supply_unit;
-    EXPECT_LE(std::fabs(rounded - supply[v]), 0.5 * integers.supply_unit);
+    const auto rounded = static_cast<double>(integers.supplies[v]);
+    EXPECT_LE(std::fabs(rounded - supply[v] / integers.supply_unit), 0.5);
   }
 }
 
@@ -95,7 +95,7 @@ TEST(Integers, UnitCostsStayOne) {
 
 TEST(Integers, CostsUseNoMoreBitsThanTheyNeed) {
   EXPECT_EQ(costs_of({3, 0, 2}, 52), (std::vector<int64_t>{3, 0, 2}));
-  EXPECT_EQ(costs_of({6, 4}, 52), (std::vector<int64_t>{6, 4})) << "fraction bits are what is saved";
+  EXPECT_EQ(costs_of({6, 4}, 52), (std::vector<int64_t>{3, 2}));
   EXPECT_EQ(costs_of({0.75, 0.5}, 52), (std::vector<int64_t>{3, 2}));
   EXPECT_EQ(costs_of({0.5, 0.5}, 52), (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(costs_of({0, 0}, 52), (std::vector<int64_t>{0, 0}));

@@ -114,8 +114,8 @@ class TransportPlan {
 
   // mu and gamma [n, columns], row-major, rows as `labelled` was given. Columns and pieces are solved in
   // parallel; the result is the same for any number of threads unless the time limit cuts in. Throws
-  // qw::Error on sizes that do not fit, values that are not finite, an unknown solver or one that cannot take
-  // the problem.
+  // qw::Error on sizes that do not fit, values that are not finite or whose sum is not, an unknown solver or
+  // one that cannot take the problem.
   std::vector<TransportColumn> solve(std::span<const double> mu, std::span<const double> gamma,
                                      int64_t columns, const TransportOptions& options = {},
                                      Memory* memory = nullptr) const;
