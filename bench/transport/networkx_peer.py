@@ -66,6 +66,9 @@ def solve_with_networkx(given, column, answers):
         if a != b:
             graph.add_edge(a, b, weight=1)
             graph.add_edge(b, a, weight=1)
+    # Without capacities it may take a large supply for a negative cycle.
+    mass = sum(abs(demand) for _, demand in graph.nodes(data="demand"))
+    networkx.set_edge_attributes(graph, mass, "capacity")
     begin = time.perf_counter()
     cost, _ = networkx.network_simplex(graph)
     answers.put((cost / UNITS, time.perf_counter() - begin))
@@ -81,6 +84,8 @@ def networkx_column(given, column, seconds):
         worker.kill()
         worker.join()
         return None
+    if worker.exitcode != 0:
+        sys.exit("networkx failed")
     return answers.get()
 
 

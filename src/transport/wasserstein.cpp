@@ -160,8 +160,8 @@ void merge(const Solved& solved, TransportColumn& column) {
 void finish(TransportColumn& column, double gap) {
   if (column.status == TransportStatus::kInfeasible) return;
   column.distance = column.upper;
-  if (column.upper - column.lower <= std::max(gap, kExactGap) * column.upper)
-    column.status = TransportStatus::kOptimal;
+  const bool near_enough = column.upper - column.lower <= std::max(gap, kExactGap) * column.upper;
+  if (near_enough && std::isfinite(column.upper)) column.status = TransportStatus::kOptimal;
 }
 
 }  // namespace

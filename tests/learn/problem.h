@@ -125,8 +125,8 @@ class Training {
   Training& operator=(const Training&) = delete;
 
   LearnInput input() const {
-    return {problem_.data.graph, problem_.data.targets,  problem_.split,   graph_,       features_,
-            problem_.model,      problem_.model_options, problem_.options, problem_.seed};
+    return {problem_.data.graph, problem_.data.targets,  problem_.split,   graph_,        features_,
+            problem_.model,      problem_.model_options, problem_.options, problem_.seed, {}};
   }
   const Problem& problem() const { return problem_; }
   const GraphTensors& graph() const { return graph_; }
@@ -147,8 +147,8 @@ inline NamedTensors copies_of(const std::vector<Buffer>& tensors) {
 }
 
 inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() &&
-         std::memcmp(a.contiguous().data_ptr(), b.contiguous().data_ptr(), a.numel() * a.element_size()) == 0;
+  if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
+  return a.numel() == 0 || std::memcmp(a.contiguous().data_ptr(), b.contiguous().data_ptr(), a.nbytes()) == 0;
 }
 
 inline void expect_same_bits(const NamedTensors& actual, const NamedTensors& expected) {

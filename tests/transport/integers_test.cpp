@@ -52,11 +52,13 @@ void expect_promises(const Network& network, const std::vector<double>& supply, 
   uint64_t total = 0;
   for (const int64_t value : integers.supplies) total += static_cast<uint64_t>(std::abs(value));
   EXPECT_LE(total, uint64_t{1} << 52) << "every flow is exact as a double";
+  int32_t far = 0;  // one node takes what is too much: the ground, or the largest
   for (int32_t v = 0; v < network.num_nodes; ++v) {
-    if (v == network.ground || (network.ground == kNoNode && supply[v] != 0)) continue;
     const auto rounded = static_cast<double>(integers.supplies[v]);
-    EXPECT_LE(std::fabs(rounded - supply[v] / integers.supply_unit), 0.5);
+    const bool is_near = std::fabs(rounded - supply[v] / integers.supply_unit) <= 0.5;
+    if (v != network.ground && !is_near) ++far;
   }
+  EXPECT_LE(far, network.ground == kNoNode ? 1 : 0);
 }
 
 TEST(Integers, HoldTheirPromisesForAnyNetwork) {

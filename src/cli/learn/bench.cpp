@@ -48,8 +48,16 @@ struct Bench {
       : split(make_split(dataset, options.split, kPublishedSeeds[0])),
         graph(dataset.graph, at::kFloat),
         features(FeatureScaling("auto", dataset).apply(dataset.features), at::kFloat),
-        learner(make_learner({dataset.graph, dataset.targets, split, graph, features, options.model,
-                              options.model_options, options.learn, 1})) {}
+        learner(make_learner({dataset.graph,
+                              dataset.targets,
+                              split,
+                              graph,
+                              features,
+                              options.model,
+                              options.model_options,
+                              options.learn,
+                              1,
+                              {}})) {}
 
   Split split;
   GraphTensors graph;

@@ -351,7 +351,7 @@ Scaled scale(const Network& network, std::span<const double> supply, int32_t way
 std::vector<int64_t> remembered(const Memory& memory, int32_t num_nodes, double unit) {
   const double most = std::ldexp(1.0, kPotentialBits - 1);
   std::vector<int64_t> result;
-  if (memory.potential.size() != static_cast<size_t>(num_nodes)) return result;
+  if (memory.potential.size() != static_cast<size_t>(num_nodes) || unit == 0) return result;
   for (const double value : memory.potential) {
     if (!std::isfinite(value)) return {};
     result.push_back(std::llround(std::clamp(value / unit, -most, most)));
