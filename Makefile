@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test build configure deps lint format fuzz fuzz-build bench bench-peers install clean
+.PHONY: help demo test build configure deps lint format fuzz fuzz-build bench bench-transport bench-peers install clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -49,6 +49,11 @@ fuzz: fuzz-build ## run every fuzz target for 15 seconds (SECONDS_EACH=600 for l
 bench: build ## run the benchmarks of graphs and data
 	$(BUILD)/qw_graph_bench
 	$(BUILD)/qw_data_bench
+
+bench-transport: build ## time exact transport: our solvers beside LEMON's, and `qw w1` beside networkx
+	$(BUILD)/qw_transport_bench
+	@tools/install_packages.sh peers
+	bench/transport/networkx_peer.py --qw $(QW)
 
 bench-peers: build ## time training steps beside plain PyTorch: cross-entropy, then QW with sparse and dense incidence (PEER_ARGS)
 	@tools/install_packages.sh peers

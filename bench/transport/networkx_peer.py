@@ -39,10 +39,31 @@ def load(qw, data, folder):
     return edges, classes, len(names)
 
 
+def one_free_node_each(edges, classes, labelled):
+    """Without one node of every connected part that is wholly labelled, so that the problem is feasible."""
+    parent = list(range(len(classes)))
+
+    def root(node):
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    for a, b in edges:
+        parent[root(a)] = root(b)
+    has_free = {root(node) for node in range(len(classes)) if node not in labelled}
+    for node in sorted(labelled):
+        if root(node) not in has_free:
+            labelled.discard(node)
+            has_free.add(root(node))
+    return sorted(labelled)
+
+
 def problem(edges, classes, num_classes):
     """Whole numbers of UNITS-ths, so that both programs solve the very same problem."""
     draw = random.Random(1)
-    labelled = [v for v, label in enumerate(classes) if label is not None and draw.random() < 0.6]
+    drawn = {v for v, label in enumerate(classes) if label is not None and draw.random() < 0.6}
+    labelled = one_free_node_each(edges, classes, drawn)
     mu, gamma = [], []
     for node in labelled:
         raw = [0.5 + draw.random() for _ in range(num_classes)]
