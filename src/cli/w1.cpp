@@ -54,34 +54,51 @@ struct ValueTable {
   std::vector<double> values;  // [nodes, columns]
 };
 
+double value_of(std::string_view field, const std::string& column, const std::string& path, int64_t line) {
+  const auto value = parse_number(trim(field));
+  if (!value || !std::isfinite(*value)) {
+    fail_at_line(path, line,
+                 fmt::format("{} in column {} is not a number", in_quotes(field), in_quotes(column)));
+  }
+  return *value;
+}
+
+// A first row of a known node and numbers is no header.
+bool is_data(const std::vector<std::string_view>& row, const NodeIds& ids) {
+  return ids.find(trim(row[0])) && std::all_of(row.begin() + 1, row.end(), [](std::string_view field) {
+           return parse_number(trim(field)).has_value();
+         });
+}
+
 ValueTable read_value_table(const std::string& path, const NodeIds& ids) {
   const std::string text = read_text(path);
   CsvScanner scanner(text, path);
-  const CsvHeader header = read_header(scanner);
-  if (header.names.size() < 2)
-    fail_at_line(path, 1, "expected a column of node ids and at least one of values");
-  ValueTable table{path, {header.names.begin() + 1, header.names.end()}, {}, {}};
-  std::vector<char> seen(ids.size(), 0);
   std::vector<std::string_view> fields;
-  while (scanner.next(fields)) {
-    if (fields.size() != header.names.size()) {
-      fail_at_line(path, scanner.line(),
-                   fmt::format("expected {} fields, found {}", header.names.size(), fields.size()));
+  bool more = scanner.next(fields);
+  if (!more || fields.size() < 2) {
+    fail_at_line(path, 1, "expected a column of node ids and at least one of values");
+  }
+  ValueTable table{path, {}, {}, {}};
+  const size_t width = fields.size();
+  const bool headless = is_data(fields, ids);
+  for (size_t c = 1; c < width; ++c) {
+    table.columns.push_back(headless ? fmt::format("{}", c) : std::string(trim(fields[c])));
+  }
+  if (!headless) more = scanner.next(fields);
+  std::vector<char> seen(ids.size(), 0);
+  for (; more; more = scanner.next(fields)) {
+    if (fields.size() != width) {
+      fail_at_line(path, scanner.line(), fmt::format("expected {} fields, found {}", width, fields.size()));
     }
     const auto node = ids.find(trim(fields[0]));
     if (!node) fail_at_line(path, scanner.line(), ids.explain(trim(fields[0])));
-    if (seen[*node])
+    if (seen[*node]) {
       fail_at_line(path, scanner.line(), fmt::format("node {} stands here twice", in_quotes(fields[0])));
+    }
     seen[*node] = 1;
     table.nodes.push_back(*node);
-    for (size_t c = 1; c < fields.size(); ++c) {
-      const auto value = parse_number(trim(fields[c]));
-      if (!value || !std::isfinite(*value)) {
-        fail_at_line(
-            path, scanner.line(),
-            fmt::format("{} in column {} is not a number", in_quotes(fields[c]), in_quotes(header.names[c])));
-      }
-      table.values.push_back(*value);
+    for (size_t c = 1; c < width; ++c) {
+      table.values.push_back(value_of(fields[c], table.columns[c - 1], path, scanner.line()));
     }
   }
   return table;
@@ -159,16 +176,19 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// One problem is answered as in a batch; several as a list.
 std::string as_json(const Dataset& dataset, const std::vector<std::string>& names,
                     const std::vector<TransportColumn>& columns) {
-  std::string text =
-      fmt::format("{{\"nodes\":{},\"edges\":{},\"directed\":{},\"columns\":[", dataset.graph.num_nodes(),
-                  dataset.graph.num_edges(), dataset.graph.directed());
-  for (size_t c = 0; c < columns.size(); ++c) {
+  std::string text = fmt::format("{{\"nodes\":{},\"edges\":{},\"directed\":{},", dataset.graph.num_nodes(),
+                                 dataset.graph.num_edges(), dataset.graph.directed());
+  const auto fields = [&](size_t c) {
     const NodeId node = columns[c].obstacle.node;
-    text += fmt::format("{}{{\"name\":{},{}}}", c > 0 ? "," : "", quoted(names[c]),
-                        result_fields(columns[c], node < 0 ? "" : dataset.node_id(node)));
-  }
+    return fmt::format("\"name\":{},", quoted(names[c])) +
+           result_fields(columns[c], node < 0 ? "" : dataset.node_id(node));
+  };
+  if (columns.size() == 1) return text + fields(0) + "}\n";
+  text += "\"columns\":[";
+  for (size_t c = 0; c < columns.size(); ++c) text += (c > 0 ? ",{" : "{") + fields(c) + "}";
   return text + "]}\n";
 }
 
