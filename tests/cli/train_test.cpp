@@ -143,6 +143,37 @@ TEST(TrainCommand, NodesThatAreNewArePredictedByTheNetworkAlone) {
   EXPECT_NE(grown.out.find(",0,0,yes"), std::string::npos) << grown.out;
 }
 
+TEST(TrainCommand, RefitsTheFlowToLabelsThatChanged) {
+  const test::TemporaryFolder folder;
+  const auto edges = folder.write("edges.csv", "from,to\na,b\nb,c\nc,d\nd,e\ne,f\nf,a\na,c\n");
+  const auto table = [&](const char* name, const char* team_of_a) {
+    return folder.write(
+        name, std::string("id,x,team,part\na,1,") + team_of_a +
+                  ",train\nb,2,red,test\nc,3,blue,train\nd,4,blue,val\ne,5,red,train\nf,6,blue,test\n");
+  };
+  const std::string first = folder.path() / "first", second = folder.path() / "second";
+  const auto data = [&](const std::filesystem::path& nodes) {
+    return Arguments{"train", "--edges",  edges,  "--nodes",        nodes,  "--id",
+                     "id",    "--target", "team", "--split-column", "part", "--quiet"};
+  };
+  ASSERT_EQ(qw(with(data(table("nodes.csv", "red")),
+                    {"--solver", "ce", "--hidden", "8", "--epochs", "5", "--out", first}))
+                .exit_code,
+            0);
+  const json refitted =
+      json_of(with(data(table("changed.csv", "blue")),
+                   {"--refit-flow", first, "--solver", "exact", "--out", second, "--json"}));
+  EXPECT_EQ(refitted.at("config").at("model_options").at("hidden"), 8);  // as it was there
+  EXPECT_EQ(refitted.at("config").at("learn").at("solver"), "exact");
+  EXPECT_EQ(refitted.at("train").at("accuracy").at("mean"), 1.0);
+  EXPECT_EQ(read_file(second + "/run-0/model.safetensors"), read_file(first + "/run-0/model.safetensors"));
+  EXPECT_NE(read_file(second + "/run-0/predictions.csv").find("\na,blue,"), std::string::npos);
+  const json by_default = json_of({"train", "--refit-flow", first, "--json", "--quiet"});
+  EXPECT_EQ(by_default.at("config").at("learn").at("solver"), "proximal");
+  expect_refused({"train", "--refit-flow", "/nowhere"}, 1,
+                 "qw: /nowhere/config.json: cannot read: No such file or directory");
+}
+
 TEST(BenchCommand, ReportsTimeFloorAndMemory) {
   const json step =
       json_of({"bench", "step", "--data", "karate", "--model", "gat", "--steps", "3", "--json"});
