@@ -30,7 +30,9 @@
 namespace qw {
 
 enum class TransportStatus {
-  kOptimal,     // upper - lower is at most the asked gap (1e-9 relative when none was asked)
+  // upper - lower is at most the asked gap; when none was asked, what the rounding to integers leaves: 1e-9
+  // relative, or less, unless costs differ by many orders of magnitude.
+  kOptimal,
   kInfeasible,  // a part of the graph cannot deliver; see `obstacle`
   kTimeLimit,   // stopped early; the interval holds
 };
