@@ -55,6 +55,8 @@ std::vector<std::vector<double>> all_ways(const Network& network) {
   return ways;
 }
 
+constexpr double kLargestGarbage = 1e3;  // its digits are what is left of rounding, also when it cancels
+
 double largest_cost(const Network& network) {
   return network.costs.empty() ? 0 : *std::ranges::max_element(network.costs);
 }
@@ -78,7 +80,8 @@ void expect_proof(const Problem& problem, const Certified& result) {
     if (v == network.ground) continue;
     supplied += std::fabs(problem.supply[v]);
     value += result.potential[v] * problem.supply[v];
-    EXPECT_NEAR(sent[v], problem.supply[v], 1e-14 * network.num_edges() * (largest_flow + 1));
+    EXPECT_NEAR(sent[v], problem.supply[v],
+                1e-15 * static_cast<double>(network.num_edges()) * (largest_flow + kLargestGarbage));
   }
   if (result.primal_residual > 1e-9 * supplied) {  // a circulation too large for so little
     EXPECT_EQ(result.upper, kInfinity);
@@ -98,7 +101,7 @@ std::vector<double> garbage(detail::Draw& draw, int64_t count, bool at_ease) {
     value = kind == 0   ? std::nan("")
             : kind == 1 ? kInfinity
             : kind == 2 ? -kInfinity
-            : kind == 3 ? 1e3 * draw.uniform()
+            : kind == 3 ? kLargestGarbage * draw.uniform()
                         : 4 * draw.uniform() - 2;
   }
   return values;
