@@ -93,6 +93,11 @@ Answer answer_for(const Piece& piece, std::span<const double> supply, const Tran
     fail(fmt::format("transport solver {} cannot take this problem: {}", solver.name, reason));
   }
   Answer answer = solver.solve(network, piece.arcs, supply, limits, memory);
+  if (options.solver == "auto" && !solver.exact && answer.outcome == Outcome::kStopped &&
+      !limits.deadline.comes()) {
+    // First-order steps got stuck above the asked gap, which is a promise; nobody asked to be quick.
+    return transport::solver_named("cost-scaling").solve(network, piece.arcs, supply, limits, memory);
+  }
   // Whether what was found is near enough is for finish() to say.
   if (answer.outcome == Outcome::kSolved && !solver.exact) answer.outcome = Outcome::kStopped;
   return answer;
