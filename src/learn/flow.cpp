@@ -108,6 +108,8 @@ const at::Tensor& Flow::brought() {
 
 double Flow::cost() const { return measured_.data_ptr<double>()[0]; }
 
+double Flow::violation() const { return measured_.data_ptr<double>()[2]; }
+
 void Flow::step(const at::Tensor& residual) {
   const at::Tensor extra = values_.grad().defined() ? values_.grad().contiguous()
                                                     : at::empty({0}, values_.options().requires_grad(false));
@@ -128,7 +130,7 @@ void Flow::set(const at::Tensor& values, double gap) {
 FlowSummary Flow::summary() const {
   FlowSummary summary;
   summary.l1 = cost();
-  summary.violation = measured_.data_ptr<double>()[2];
+  summary.violation = violation();
   summary.entries = values_.numel();
   const at::Tensor sizes = values_.detach().abs().to(at::kDouble).cpu().flatten();
   std::vector<double> sorted(sizes.data_ptr<double>(), sizes.data_ptr<double>() + sizes.numel());

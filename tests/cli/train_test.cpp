@@ -8,30 +8,18 @@
 #include <random>
 #include <thread>
 
+#include "cli/program.h"
 #include "core/file.h"
-#include "support/support.h"
 
 namespace qw {
 namespace {
 
 using nlohmann::json;
+using test::Arguments;
 using test::CommandResult;
-using Arguments = std::vector<std::string>;
-
-CommandResult qw(const Arguments& arguments) { return test::run_command(QW_PROGRAM, arguments); }
-
-json json_of(const Arguments& arguments) {
-  const CommandResult result = qw(arguments);
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  return json::parse(result.out);
-}
-
-void expect_refused(const Arguments& arguments, int exit_code, const std::string& line) {
-  const CommandResult result = qw(arguments);
-  EXPECT_EQ(result.exit_code, exit_code);
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(result.err, line + "\n");
-}
+using test::expect_refused;
+using test::json_of;
+using test::qw;
 
 constexpr const char* kGraph = "csbm:nodes=300,degree=6,features=16,classes=3,seed=4";
 

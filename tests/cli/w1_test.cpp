@@ -5,18 +5,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/program.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "support/support.h"
 
 namespace qw {
 namespace {
 
 using nlohmann::json;
+using test::Arguments;
 using test::CommandResult;
-using Arguments = std::vector<std::string>;
-
-CommandResult qw(const Arguments& arguments) { return test::run_command(QW_PROGRAM, arguments); }
+using test::qw;
 
 std::vector<json> batch(const std::string& lines, const Arguments& more = {}) {
   const test::TemporaryFolder folder;

@@ -3,25 +3,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "transport/certificate.h"
-#include "transport/networks.h"
-#include "transport/solvers/solvers.h"
+#include "transport/solved.h"
 
 namespace qw::transport {
 namespace {
 
-struct Solved {
-  Answer answer;
-  Certified certified;
-};
-
 Solved solve(const Problem& problem, Memory& memory, const Limits& limits = {}) {
-  const Arcs arcs = arcs_of(problem.network);
-  Solved solved;
-  solved.answer = solve_network_simplex(problem.network, arcs, problem.supply, limits, memory);
-  solved.certified = certify(problem.network, arcs, routes_of(problem.network, arcs), problem.supply,
-                             solved.answer.flow, solved.answer.potential);
-  return solved;
+  return solve_by(solve_network_simplex, problem, memory, limits);
 }
 
 Solved solve(const Problem& problem) {

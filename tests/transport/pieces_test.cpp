@@ -1,4 +1,5 @@
 #include "transport/pieces.h"
+#include "transport/verify.h"
 
 #include <gtest/gtest.h>
 
@@ -16,19 +17,10 @@ namespace {
 
 constexpr double kNoSlack = std::numeric_limits<double>::infinity();
 
+// Loops and repeated edges are kept, for the pieces to deal with.
 Graph graph_of(int64_t nodes, const std::vector<std::pair<NodeId, NodeId>>& ends,
                std::vector<double> costs = {}, bool directed = false) {
-  EdgeList edges;
-  edges.num_nodes = nodes;
-  for (const auto& [head, tail] : ends) {
-    edges.heads.push_back(head);
-    edges.tails.push_back(tail);
-  }
-  edges.costs = std::move(costs);
-  GraphOptions options;
-  options.directed = directed;
-  options.duplicates = options.self_loops = EdgePolicy::kKeep;
-  return Graph::build(std::move(edges), options);
+  return test::graph_of(nodes, ends, std::move(costs), directed, EdgePolicy::kKeep);
 }
 
 std::vector<Piece> pieces(const Graph& graph, const std::vector<NodeId>& labelled, double slack = kNoSlack) {

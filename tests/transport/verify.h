@@ -7,11 +7,28 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "qw/transport/wasserstein.h"
 
 namespace qw::test {
+
+inline Graph graph_of(int64_t nodes, const std::vector<std::pair<NodeId, NodeId>>& ends,
+                      std::vector<double> costs = {}, bool directed = false,
+                      EdgePolicy repeated = EdgePolicy::kDrop) {
+  EdgeList edges;
+  edges.num_nodes = nodes;
+  for (const auto& [head, tail] : ends) {
+    edges.heads.push_back(head);
+    edges.tails.push_back(tail);
+  }
+  edges.costs = std::move(costs);
+  GraphOptions options;
+  options.directed = directed;
+  options.duplicates = options.self_loops = repeated;
+  return Graph::build(std::move(edges), options);
+}
 
 struct TransportProblem {
   Graph graph;

@@ -14,22 +14,9 @@ namespace {
 
 using test::expect_optimal;
 using test::expect_valid_interval;
+using test::graph_of;
 using test::solve;
 using test::TransportProblem;
-
-Graph graph_of(int64_t nodes, const std::vector<std::pair<NodeId, NodeId>>& ends,
-               std::vector<double> costs = {}, bool directed = false) {
-  EdgeList edges;
-  edges.num_nodes = nodes;
-  for (const auto& [head, tail] : ends) {
-    edges.heads.push_back(head);
-    edges.tails.push_back(tail);
-  }
-  edges.costs = std::move(costs);
-  GraphOptions options;
-  options.directed = directed;
-  return Graph::build(std::move(edges), options);
-}
 
 std::vector<NodeId> all_nodes(int64_t count) {
   std::vector<NodeId> nodes(count);

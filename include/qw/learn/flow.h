@@ -50,6 +50,7 @@ class Flow {
   // Instead of steps: these values [carriers, C], whose cost is within `gap` of the least.
   void set(const at::Tensor& values, double gap);
 
+  double violation() const;  // of optimality, as in the summary, without the cost of one
   FlowSummary summary() const;
 
   std::vector<Buffer> state() const;    // the flow and what was measured of it

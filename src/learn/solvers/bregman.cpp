@@ -25,7 +25,7 @@ class Bregman : public Learner {
 
   // With a fixed network the problem is convex, and the residual of its optimality says how far there is to
   // go.
-  bool settled() const override { return network_is_fixed() && flow_->summary().violation <= kSettled; }
+  bool settled() const override { return network_is_fixed() && flow_->violation() <= kSettled; }
 };
 
 std::unique_ptr<Learner> make_bregman(const LearnInput& input) {
