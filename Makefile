@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test build configure deps lint format fuzz fuzz-build bench bench-transport bench-peers install clean
+.PHONY: help demo test build configure deps lint format fuzz fuzz-build bench bench-transport bench-peers bench-gpu install clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -60,6 +60,9 @@ bench-peers: build ## time training steps beside plain PyTorch: cross-entropy, t
 	bench/peers/compare.py --qw $(QW) --require-mean 5 --require-min 2 $(PEER_ARGS)
 	bench/peers/compare.py --qw $(QW) --loss qw --require-mean 5 $(PEER_ARGS)
 	bench/peers/compare.py --qw $(QW) --loss qw-dense --require-mean 25 $(PEER_ARGS)
+
+bench-gpu: ## build, test and measure on an NVIDIA GPU in ten minutes, beside PyTorch Geometric (GPU_PARTS)
+	bench/gpu.sh $(GPU_PARTS)
 
 install: build ## install under PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)

@@ -3,6 +3,9 @@
 
 function(qw_add_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  if(NOT QW_HAS_CUDA)
+    list(FILTER sources EXCLUDE REGEX "_cuda\\.cpp$")
+  endif()
   add_library(qw_${name} OBJECT ${sources})
   target_include_directories(qw_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(qw_${name} PUBLIC ${ARGN} fmt::fmt nlohmann_json::nlohmann_json)
@@ -15,6 +18,22 @@ endfunction()
 function(qw_precompile_headers target)
   target_precompile_headers(${target} PRIVATE <algorithm> <array> <cstdint> <filesystem> <functional> <map> <memory>
                             <optional> <span> <string> <string_view> <vector> <fmt/format.h>)
+endfunction()
+
+# LibTorch takes half a second to load: a few processes for all tests of a program instead of one for each.
+function(qw_add_sharded_tests module label environment)
+  set(shards 4)
+  set(prefix ${module})
+  if(NOT label STREQUAL module)
+    set(prefix ${module}.${label})
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    set(name ${prefix}.${shard}of${shards})
+    add_test(NAME ${name} COMMAND qw_${module}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index};${environment}")
+  endforeach()
 endfunction()
 
 # One test program per module: tests/<module>/*_test.cpp, labelled with the module's name.
@@ -32,14 +51,12 @@ function(qw_add_tests module)
     target_precompile_headers(qw_${module}_test REUSE_FROM qw_test_support)
   endif()
   if("qw_torch" IN_LIST ARGN)
-    # LibTorch takes half a second to load: a few processes for all tests instead of one for each.
-    set(shards 4)
-    foreach(shard RANGE 1 ${shards})
-      math(EXPR index "${shard} - 1")
-      add_test(NAME ${module}.${shard}of${shards} COMMAND qw_${module}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-      set_tests_properties(${module}.${shard}of${shards} PROPERTIES LABELS ${module} TIMEOUT 600
-                           ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
-    endforeach()
+    qw_add_sharded_tests(${module} ${module} "")
+    if(QW_HAS_CUDA)
+      qw_add_sharded_tests(${module} cuda "QW_TEST_DEVICE=cuda")
+    elseif(TARGET qw_torch_emulated AND NOT QW_SANITIZE)
+      qw_add_sharded_tests(${module} emulated "LD_PRELOAD=$<TARGET_FILE:qw_torch_emulated>;QW_EMULATED=1")
+    endif()
   else()
     gtest_discover_tests(qw_${module}_test TEST_PREFIX ${module}. NO_PRETTY_VALUES PROPERTIES LABELS ${module} TIMEOUT 300
                          WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60)

@@ -19,24 +19,24 @@ endif()
 
 # No -march=native: what is built here runs on any machine of the architecture. No contraction to fused
 # multiply-add: generated data has the same bits on every platform.
-add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-type -ffp-contract=off)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor;-Werror=return-type;-ffp-contract=off>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)  # false alarms of g++ 12 inside std::string
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds;-Wno-psabi>")  # false alarms of g++ 12 inside std::string
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-    add_compile_options(-Wno-dangling-reference)  # takes spans for owners
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>")  # takes spans for owners
   endif()
 endif()
 if(QW_WERROR)
-  add_compile_options(-Werror)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Werror>")
 endif()
 if(QW_SANITIZE OR QW_FUZZ)
   set(QW_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  add_compile_options(${QW_SANITIZERS})
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${QW_SANITIZERS}>")
   add_link_options(${QW_SANITIZERS})
 endif()
 
 if(QW_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage of the library is what guides the fuzzer
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>")  # coverage of the library is what guides the fuzzer
 endif()
 
 find_package(Threads REQUIRED)
@@ -52,5 +52,6 @@ endif()
 set(QW_LIBTORCH_VERSION "")
 set(QW_HAS_CUDA 0)
 if(QW_TORCH)
+  include(QwCuda)
   include(QwTorch)
 endif()

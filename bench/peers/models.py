@@ -235,7 +235,7 @@ class ChebNetII(SpectralModel):
         angles = (count - 0.5 - torch.arange(count, dtype=torch.float64)) * math.pi / count
         polynomials = torch.cos(torch.arange(count).unsqueeze(1) * angles) * 2 / count
         polynomials[0] /= 2
-        self.interpolation = polynomials.to(graph.degrees.dtype)
+        self.register_buffer("interpolation", polynomials.to(graph.degrees.dtype), persistent=False)
 
     def filter(self, x: Tensor) -> Tensor:
         weights = self.interpolation @ self.prop1.temp.relu()

@@ -51,16 +51,18 @@ class Transport(torch.nn.Module):
         super().__init__()
         pattern = graph.plain
         once = pattern.rows < pattern.columns
-        self.heads, self.tails = pattern.rows[once], pattern.columns[once]
+        self.register_buffer("heads", pattern.rows[once])
+        self.register_buffer("tails", pattern.columns[once])
         edges = self.heads.numel()
         self.flow = torch.nn.Parameter(torch.empty(edges, classes))
         torch.nn.init.kaiming_uniform_(self.flow)
         self.nodes = graph.degrees.numel()
-        self.incidence = None
+        incidence = None
         if dense:
-            self.incidence = torch.zeros(self.nodes, edges)
-            self.incidence[self.heads, torch.arange(edges)] = 1
-            self.incidence[self.tails, torch.arange(edges)] = -1
+            incidence = torch.zeros(self.nodes, edges)
+            incidence[self.heads, torch.arange(edges)] = 1
+            incidence[self.tails, torch.arange(edges)] = -1
+        self.register_buffer("incidence", incidence)
 
     def forward(self) -> Tensor:
         if self.incidence is not None:

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <utility>
 
@@ -104,6 +105,18 @@ void append_pairs(const Blocks& blocks, const RandomStream& random, int64_t coun
   proposed += count;
 }
 
+int64_t count_within(const Blocks& blocks, const Graph& graph) {
+  std::atomic<int64_t> count{0};
+  parallel_for(graph.num_edges(), 1 << 14, [&](int64_t begin, int64_t end) {
+    int64_t found = 0;
+    for (EdgeId e = begin; e < end; ++e) {
+      found += blocks.class_of[graph.heads()[e]] == blocks.class_of[graph.tails()[e]];
+    }
+    count += found;
+  });
+  return count;
+}
+
 // Repeated pairs are few, so a few rounds of drawing what building dropped reach the exact numbers.
 Graph draw_graph(const Blocks& blocks, const RandomStream& random, int64_t within, int64_t between) {
   EdgeList edges;
@@ -120,10 +133,7 @@ Graph draw_graph(const Blocks& blocks, const RandomStream& random, int64_t withi
     edges.num_nodes = graph.num_nodes();
     edges.heads.assign(graph.heads().begin(), graph.heads().end());
     edges.tails.assign(graph.tails().begin(), graph.tails().end());
-    int64_t found_within = 0;
-    for (size_t e = 0; e < edges.heads.size(); ++e) {
-      found_within += blocks.class_of[edges.heads[e]] == blocks.class_of[edges.tails[e]];
-    }
+    const int64_t found_within = count_within(blocks, graph);
     missing_within = within - found_within;
     missing_between = between - (graph.num_edges() - found_within);
   }

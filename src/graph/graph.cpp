@@ -136,7 +136,7 @@ SortedRows sort_edges(Oriented edges, int64_t num_nodes) {
 }
 
 // Removes repeated edges within rows; first[k] is where kept edge k stands in `rows`.
-std::vector<EdgeId> mark_first(const SortedRows& rows, const GraphOptions& options, BuildReport& report) {
+RawVector<EdgeId> mark_first(const SortedRows& rows, const GraphOptions& options, BuildReport& report) {
   const auto num_nodes = static_cast<int64_t>(rows.offsets.size()) - 1;
   std::vector<int64_t> unique(num_nodes + 1, 0);
   const auto repeats = [&](int64_t row, EdgeId at) {
@@ -159,7 +159,7 @@ std::vector<EdgeId> mark_first(const SortedRows& rows, const GraphOptions& optio
   }
   report.duplicates = static_cast<int64_t>(rows.tails.size()) - unique[num_nodes];
 
-  std::vector<EdgeId> first;
+  RawVector<EdgeId> first;
   if (report.duplicates == 0 || options.duplicates == EdgePolicy::kKeep) return first;
   first.resize(unique[num_nodes]);
   parallel_for(num_nodes, kGrain, [&](int64_t begin, int64_t end) {
@@ -173,14 +173,16 @@ std::vector<EdgeId> mark_first(const SortedRows& rows, const GraphOptions& optio
   return first;
 }
 
-void keep_only(RawVector<NodeId>& values, const std::vector<EdgeId>& positions) {
-  for (size_t k = 0; k < positions.size(); ++k) values[k] = values[positions[k]];
-  values.resize(positions.size());
-  values.shrink_to_fit();
+void keep_only(RawVector<NodeId>& values, const RawVector<EdgeId>& positions) {
+  RawVector<NodeId> kept(positions.size());
+  parallel_for(static_cast<int64_t>(kept.size()), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) kept[k] = values[positions[k]];
+  });
+  values = std::move(kept);
 }
 
 // Costs, weights and the map of given edges, from the given order to the final one.
-void carry_payload(const SortedRows& rows, const std::vector<EdgeId>& first, const EdgeList& given,
+void carry_payload(const SortedRows& rows, const RawVector<EdgeId>& first, const EdgeList& given,
                    std::vector<double>& costs, std::vector<double>& weights, BuildReport& report) {
   const auto sorted = static_cast<EdgeId>(rows.tails.size());
   const EdgeId kept = first.empty() ? sorted : static_cast<EdgeId>(first.size());
@@ -212,7 +214,7 @@ Graph Graph::build(EdgeList edges, const GraphOptions& options, BuildReport* rep
   storage->directed = options.directed;
   {
     SortedRows rows = sort_edges(orient(edges, options, track, found), edges.num_nodes);
-    const std::vector<EdgeId> first = mark_first(rows, options, found);
+    const RawVector<EdgeId> first = mark_first(rows, options, found);
     if (track) carry_payload(rows, first, edges, storage->costs, storage->weights, found);
     storage->heads.resize(rows.tails.size());
     fill_row_numbers(rows.offsets, storage->heads);

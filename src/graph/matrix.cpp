@@ -1,6 +1,8 @@
 #include "qw/graph/matrix.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "qw/core/parallel.h"
 
@@ -18,12 +20,7 @@ CsrMatrix adjacency_with_diagonal(const Graph& graph, double missing_diagonal) {
   const Adjacency in = graph.in();
   const int64_t nodes = graph.num_nodes();
   CsrMatrix matrix;
-  matrix.offsets.assign(nodes + 1, 0);
-  for (NodeId node = 0; node < nodes; ++node) {
-    const auto neighbours = in.neighbours_of(node);
-    const bool looped = std::binary_search(neighbours.begin(), neighbours.end(), node);
-    matrix.offsets[node + 1] = matrix.offsets[node] + static_cast<int64_t>(neighbours.size()) + !looped;
-  }
+  matrix.offsets = offsets_with_diagonal(graph);
   matrix.columns.resize(matrix.offsets[nodes]);
   matrix.values.resize(matrix.offsets[nodes]);
   matrix.edges.resize(matrix.offsets[nodes]);
@@ -78,6 +75,20 @@ std::vector<double> inverse_roots(const std::vector<double>& sums) {
 }
 
 }  // namespace
+
+std::vector<int64_t> offsets_with_diagonal(const Graph& graph) {
+  const Adjacency in = graph.in();
+  std::vector<int64_t> offsets(graph.num_nodes() + 1, 0);
+  parallel_for(graph.num_nodes(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t node = begin; node < end; ++node) {
+      const auto neighbours = in.neighbours_of(static_cast<NodeId>(node));
+      const bool looped = std::binary_search(neighbours.begin(), neighbours.end(), static_cast<NodeId>(node));
+      offsets[node + 1] = static_cast<int64_t>(neighbours.size()) + !looped;
+    }
+  });
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  return offsets;
+}
 
 CsrMatrix adjacency_matrix(const Graph& graph) {
   const Adjacency in = graph.in();

@@ -24,4 +24,19 @@ template <class T>
 void activate_backward_cpu(Activate activation, const DropoutRule& rule, const T* result, const T* gradient,
                            int64_t rows, int64_t width, T* x_gradient, T* bias_gradient);
 
+// The same; `epoch` stands for the rule's. A thread owns four elements in the order of memory: the four that
+// a block of random bits serves.
+template <class T>
+void activate_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* x,
+                   const T* bias, int64_t rows, int64_t width, T* result, Stream stream);
+
+// Each block of the GPU sums up the columns of its rows: [this, width] numbers of scratch.
+int64_t activate_backward_sums(int64_t rows, int64_t width);
+
+// One launch, and one more for the bias; `sums` may be null without bias_gradient.
+template <class T>
+void activate_backward_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* result,
+                            const T* gradient, int64_t rows, int64_t width, T* x_gradient, T* bias_gradient,
+                            T* sums, Stream stream);
+
 }  // namespace qw::kernels

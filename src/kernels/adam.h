@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/stream.h"
+
 namespace qw::kernels {
 
 constexpr int64_t kAdamChunk = 1024;
@@ -32,5 +34,13 @@ struct AdamRule {
 
 template <class T>
 void adam_cpu(const AdamRule& rule, std::span<const AdamTensor<T>> tensors);
+
+// The same; `step` stands for the rule's. A launch for every kAdamTensors tensors that are not empty: their
+// list is part of it, so that nothing need be copied to the device.
+constexpr int kAdamTensors = 8;
+
+template <class T>
+void adam_cuda(const AdamRule& rule, const Count& step, std::span<const AdamTensor<T>> tensors,
+               Stream stream);
 
 }  // namespace qw::kernels

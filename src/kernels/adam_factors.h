@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+
+#include "kernels/stream.h"
 
 namespace qw::kernels {
 
@@ -13,18 +16,37 @@ struct AdamFactors {
 
   template <class Rule>
   explicit AdamFactors(const Rule& rule)
+      : AdamFactors(rule, 1.0 - std::pow(rule.beta1, static_cast<double>(rule.step)),
+                    1.0 - std::pow(rule.beta2, static_cast<double>(rule.step))) {}
+
+  // With 1 - beta^step for both, when the step is not the rule's.
+  template <class Rule>
+  QW_BOTH AdamFactors(const Rule& rule, double first_correction, double second_correction)
       : beta1(static_cast<T>(rule.beta1)),
         fresh1(static_cast<T>(1.0 - rule.beta1)),
         beta2(static_cast<T>(rule.beta2)),
         fresh2(static_cast<T>(1.0 - rule.beta2)),
         weight_decay(static_cast<T>(rule.weight_decay)),
-        eps(static_cast<T>(rule.eps)) {
-    const auto step = static_cast<double>(rule.step);
-    const double correction = 1.0 - std::pow(rule.beta1, step);
-    step_size = static_cast<T>(rule.lr / correction);
-    root_scale = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(rule.beta2, step)));
-    correction1 = static_cast<T>(correction);
-  }
+        eps(static_cast<T>(rule.eps)),
+        step_size(static_cast<T>(rule.lr / first_correction)),
+        root_scale(static_cast<T>(1.0 / std::sqrt(second_correction))),
+        correction1(static_cast<T>(first_correction)) {}
 };
+
+// base^exponent by squaring: on a GPU a fifth of the time of pow, and within a few ulp of it.
+QW_BOTH inline double whole_power(double base, int64_t exponent) {
+  double power = 1.0;
+  for (; exponent > 0; exponent >>= 1, base *= base) {
+    if ((exponent & 1) != 0) power *= base;
+  }
+  return power;
+}
+
+// As they are now on the GPU; every thread makes them for itself, which costs less than waiting for one.
+template <class T, class Rule>
+QW_BOTH inline AdamFactors<T> factors_now(const Rule& rule, const Count& step) {
+  const int64_t now = step.now();
+  return AdamFactors<T>(rule, 1.0 - whole_power(rule.beta1, now), 1.0 - whole_power(rule.beta2, now));
+}
 
 }  // namespace qw::kernels

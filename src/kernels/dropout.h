@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/philox_batch.h"
+#include "kernels/stream.h"
 
 namespace qw::kernels {
 
@@ -57,5 +58,10 @@ QW_INLINE T kept(T value, T scale, uint32_t bits, uint32_t threshold) {
 // result is values.
 template <class T>
 void dropout_cpu(const DropoutRule& rule, const T* values, int64_t size, T* result);
+
+// The same; `epoch` stands for the rule's.
+template <class T>
+void dropout_cuda(const DropoutRule& rule, const Count& epoch, const T* values, int64_t size, T* result,
+                  Stream stream);
 
 }  // namespace qw::kernels

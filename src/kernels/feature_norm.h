@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "kernels/stream.h"
+
 namespace qw::kernels {
 
 // x and how it is normalised: h = (x - mean) * inverse and weight * h + bias.
@@ -53,5 +55,36 @@ void layer_norm_cpu(const Normed<T>& normed, double eps, const T* bias, T* resul
 template <class T>
 void layer_norm_backward_cpu(const Normed<T>& normed, const T* gradient, T* x_gradient, T* weight_gradient,
                              T* bias_gradient);
+
+// On the GPU each is two launches, sums over the rows of each block of rows and then, by every block again,
+// over the blocks, with what they are for; batch_norm with given moments and layer_norm forward are one,
+// layer_norm backward three where a row is wider than kLayerColumns.
+//
+// They are given room for the sums of the blocks: so many numbers.
+int64_t norm_sums_size(int64_t rows, int64_t width);
+constexpr int64_t kLayerColumns = 256;
+
+// batch_statistics and batch_norm in one; normed's mean and inverse are not read.
+template <class T>
+void batch_norm_training_cuda(const Normed<T>& normed, double momentum, double eps,
+                              const RunningMoments<T>& running, const T* bias, T* result, double* mean,
+                              double* inverse, double* sums, Stream stream);
+
+// running_statistics and batch_norm in one.
+template <class T>
+void batch_norm_given_cuda(const Normed<T>& normed, double eps, const RunningMoments<T>& running,
+                           const T* bias, T* result, double* mean, double* inverse, Stream stream);
+
+template <class T>
+void batch_norm_backward_cuda(const Normed<T>& normed, bool training, const T* gradient, T* x_gradient,
+                              T* weight_gradient, T* bias_gradient, double* sums, Stream stream);
+
+template <class T>
+void layer_norm_cuda(const Normed<T>& normed, double eps, const T* bias, T* result, double* mean,
+                     double* inverse, Stream stream);
+
+template <class T>
+void layer_norm_backward_cuda(const Normed<T>& normed, const T* gradient, T* x_gradient, T* weight_gradient,
+                              T* bias_gradient, double* sums, Stream stream);
 
 }  // namespace qw::kernels

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/stream.h"
+
 namespace qw::kernels {
 
 struct FlowStepRule {
@@ -41,5 +43,15 @@ struct FlowStatistics {
 
 template <class T>
 FlowStatistics flow_step_cpu(const FlowStepRule& rule, const FlowView<T>& view);
+
+// Each block of the GPU sums up what it steps over: this many blocks for as many elements.
+int64_t flow_step_blocks(int64_t elements);
+
+// The same; `step` stands for the rule's. `sums` is scratch, [flow_step_blocks(edges * width), 3];
+// `statistics` [3], all on the device. Two launches: a thread owns four elements in the order of memory,
+// which may be those of several edges, so that flow and moments move 16 bytes at a time for any width.
+template <class T>
+void flow_step_cuda(const FlowStepRule& rule, const Count& step, const FlowView<T>& view, double* sums,
+                    double* statistics, Stream stream);
 
 }  // namespace qw::kernels

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "kernels/exponential.h"
+#include "kernels/stream.h"
 
 namespace qw::kernels {
 
@@ -94,5 +95,40 @@ void graph_attention_backward_columns_cpu(const AttentionView<T>& view, const T*
 template <class T>
 void graph_attention_backward_rows_cpu(const AttentionView<T>& view, const T* scores_gradient,
                                        T* target_gradient);
+
+// On the GPU one launch forward and three backward. A warp has a row and as many heads as 32 vectors of 16
+// bytes cover; what several warps need of an entry, its column and scores, is small beside the 512 bytes each
+// gathers. Rows far longer than the average are shared by the 8 warps of a block. `epoch` stands for that of
+// the view's dropout.
+template <class T>
+void graph_attention_forward_cuda(const AttentionView<T>& view, const Count& epoch,
+                                  const AttentionStatistics<T>& statistics, T* result, int64_t entries,
+                                  Stream stream);
+
+// As the facts above, but [nodes, heads, kAttentionFacts]: a lane gathers those of a head by one load.
+template <class T>
+void graph_attention_row_facts_cuda(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
+                                    const T* result, const T* gradient, T* facts, Stream stream);
+
+// As AttentionGradients, but the gradients of edge weights are left to be summed over the heads, which are in
+// several warps.
+template <class T>
+struct AttentionColumnGradients {
+  T* features;
+  T* source_scores;
+  T* scores;
+  T* edge_products;  // [entries, heads], or null
+};
+
+template <class T>
+void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const Count& epoch, const T* facts,
+                                           const T* gradient, const AttentionColumnGradients<T>& gradients,
+                                           int64_t entries, Stream stream);
+
+// Also edge_gradient [entries], the sums of edge_products over the heads, unless both are null.
+template <class T>
+void graph_attention_backward_rows_cuda(const AttentionView<T>& view, const T* scores_gradient,
+                                        const T* edge_products, T* target_gradient, T* edge_gradient,
+                                        int64_t entries, Stream stream);
 
 }  // namespace qw::kernels

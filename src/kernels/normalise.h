@@ -44,4 +44,23 @@ void normalise_rows_backward_cpu(const CsrView<T>& normalised, const T* scales, 
 template <class T>
 void normalise_softmax_backward_cpu(const CsrView<T>& normalised, const T* gradient, T* values_gradient);
 
+// On the device: two launches for the symmetric kind, three for its gradient from 2^21 entries on, one for
+// the others. `entries` is the number of them.
+template <class T>
+void normalise_symmetric_cuda(const CsrView<T>& matrix, int64_t entries, T* scales, T* result, Stream stream);
+template <class T>
+void normalise_rows_cuda(const CsrView<T>& matrix, int64_t entries, T* scales, T* result, Stream stream);
+template <class T>
+void normalise_softmax_cuda(const CsrView<T>& matrix, int64_t entries, T* result, Stream stream);
+template <class T>
+void normalise_symmetric_backward_cuda(const CsrView<T>& normalised, int64_t entries,
+                                       const ColumnsView& columns, const T* scales, const T* gradient,
+                                       T* sums_gradient, T* values_gradient, Stream stream);
+template <class T>
+void normalise_rows_backward_cuda(const CsrView<T>& normalised, int64_t entries, const T* scales,
+                                  const T* gradient, T* values_gradient, Stream stream);
+template <class T>
+void normalise_softmax_backward_cuda(const CsrView<T>& normalised, int64_t entries, const T* gradient,
+                                     T* values_gradient, Stream stream);
+
 }  // namespace qw::kernels

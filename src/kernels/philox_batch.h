@@ -14,7 +14,9 @@ template <size_t kCapacity>
 QW_INLINE void philox_batch(uint32_t (&words)[4][kCapacity], int64_t count, uint64_t key) {
   auto low = static_cast<uint32_t>(key);
   auto high = static_cast<uint32_t>(key >> 32);
+#ifndef __CUDACC__
 #pragma GCC unroll 10
+#endif
   for (int round = 0; round < 10; ++round) {
     for (int64_t t = 0; t < count; ++t) {
       const uint64_t product0 = uint64_t{0xD2511F53u} * words[0][t];

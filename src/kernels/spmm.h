@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "kernels/stream.h"
+
 namespace qw::kernels {
 
 template <class T>
@@ -39,5 +41,58 @@ void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result
 template <class T>
 void sampled_products_cpu(const CsrView<T>& pattern, const T* left, const T* right, int64_t width, T* result,
                           T scale = 1, bool accumulate = false);
+
+// A number, or one that a kernel makes of what the device has.
+template <class T>
+struct DeviceScale {
+  T factor = 1;
+  const T* times = nullptr;  // null: 1
+
+  QW_BOTH T now() const { return times == nullptr ? factor : factor * *times; }
+};
+
+// Update on the device, and with a `total` the sum of a recurrence's terms that grows with each: total +=
+// coefficients[1] * result, or with a `start` total = coefficients[0] * start + coefficients[1] * result and
+// copy = start. All arrays are [rows, width].
+template <class T>
+struct DeviceUpdate {
+  DeviceScale<T> scale;
+  const T* first = nullptr;
+  DeviceScale<T> first_scale;
+  const T* second = nullptr;
+  DeviceScale<T> second_scale;
+  T* total = nullptr;
+  const T* coefficients = nullptr;
+  const T* start = nullptr;
+  T* copy = nullptr;
+};
+
+// `scratch` has room for spmm_scratch numbers. Additions are in another order than the CPU's. One launch; two
+// from 2^21 entries on.
+int64_t spmm_scratch(int64_t entries, int64_t width);
+template <class T>
+void spmm_cuda(const CsrView<T>& matrix, int64_t entries, const T* dense, int64_t width, T* result,
+               const DeviceUpdate<T>& update, T* scratch, Stream stream);
+
+// The sum over terms t = 0 .. terms - 1 of scale_t <left_t[i, :], right_t[j, :]>, where left_t and right_t
+// follow each other in memory. Term 0 has `first_scale` and the others `scale`; the last one has `last_left`,
+// unless that is null, in place of its left.
+template <class T>
+struct SampledTerms {
+  const T* left;
+  const T* right;
+  int64_t left_size;  // of one left_t; likewise
+  int64_t right_size;
+  int64_t terms = 1;
+  T first_scale = 1;
+  T scale = 1;
+  const T* last_left = nullptr;
+  const T* last_times = nullptr;  // null, or on the device: the last term is multiplied with it
+  bool accumulate = false;
+};
+
+template <class T>
+void sampled_products_cuda(const CsrView<T>& pattern, int64_t entries, const SampledTerms<T>& sum,
+                           int64_t width, T* result, Stream stream);
 
 }  // namespace qw::kernels

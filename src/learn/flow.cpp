@@ -1,5 +1,6 @@
 #include "qw/learn/flow.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
@@ -7,12 +8,15 @@
 #include <cmath>
 
 #include "nn/tensors.h"
+#include "qw/core/parallel.h"
 #include "qw/core/random.h"
 
 namespace qw {
 namespace {
 
 constexpr uint64_t kFlowStream = 0x666c6f77;  // random numbers apart from those of the network's parameters
+constexpr int64_t kEdgesPerThread = 1024;
+constexpr int64_t kMostForQuantiles = int64_t{1} << 26;
 
 std::vector<EdgeId> carrying_edges(const Graph& graph, std::span<const NodeId> labelled, bool all) {
   std::vector<char> has_label(graph.num_nodes(), all ? 1 : 0);
@@ -49,23 +53,30 @@ IncidenceTensors incidence_of(const std::vector<NodeId>& heads, const std::vecto
   return {edges.heads, edges.tails, tensor_of(offsets, device), tensor_of(arcs, device)};
 }
 
-// Keyed by the edge of the graph, so that a flow on fewer edges starts from the same numbers there.
-at::Tensor noise(const std::vector<EdgeId>& carriers, int64_t columns, uint64_t seed) {
+// Keyed by the edge of the graph, so that a flow on fewer edges starts from the same numbers there. Drawn in
+// double, then rounded.
+at::Tensor noise(const std::vector<EdgeId>& carriers, int64_t columns, uint64_t seed, at::ScalarType type) {
   const RandomStream stream(seed, kFlowStream);
   const double bound = std::sqrt(6.0 / static_cast<double>(std::max<int64_t>(1, columns)));
-  at::Tensor values = at::empty({static_cast<int64_t>(carriers.size()), columns}, at::kDouble);
-  auto* out = values.data_ptr<double>();
-  for (const EdgeId e : carriers) {
-    for (int64_t c = 0; c < columns; ++c) {
-      *out++ = bound * (2.0 * stream.uniform(static_cast<uint64_t>(e * columns + c)) - 1.0);
-    }
-  }
+  const auto count = static_cast<int64_t>(carriers.size());
+  at::Tensor values = at::empty({count, columns}, type);
+  AT_DISPATCH_FLOATING_TYPES(type, "noise", [&] {
+    auto* out = values.data_ptr<scalar_t>();
+    parallel_for(count, kEdgesPerThread, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        for (int64_t c = 0; c < columns; ++c) {
+          const double drawn = stream.uniform(static_cast<uint64_t>(carriers[i] * columns + c));
+          out[i * columns + c] = static_cast<scalar_t>(bound * (2.0 * drawn - 1.0));
+        }
+      }
+    });
+  });
   return values;
 }
 
 // As flow_step_ returns them, of a flow that took no step yet.
 at::Tensor first_measures(const at::Tensor& flow, const FlowEdges& edges) {
-  const at::Tensor sizes = flow.to(at::kDouble).abs().sum(1).cpu();
+  const at::Tensor sizes = flow.abs().sum(1, false, at::kDouble).cpu();
   const at::Tensor costs = edges.costs.to(at::kDouble).cpu();
   const auto* size = sizes.data_ptr<double>();
   at::Tensor measures = at::zeros({3}, at::kDouble);
@@ -91,24 +102,30 @@ Flow::Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns
             tensor_of(picked(graph.costs(), carriers_)).to(tensors)};
   incidence_ = incidence_of(heads, tails, graph.num_nodes(), edges_, device);
   const auto count = static_cast<int64_t>(carriers_.size());
-  values_ = options.kaiming ? noise(carriers_, columns, options.seed).to(tensors)
-                            : at::zeros({count, columns}, tensors);
+  values_ =
+      options.kaiming
+          ? noise(carriers_, columns, options.seed, c10::typeMetaToScalarType(tensors.dtype())).to(tensors)
+          : at::zeros({count, columns}, tensors);
   if (graph.directed()) values_.clamp_(0.0);
   first_moment_ = at::zeros({count, columns}, tensors);
   second_moment_ = at::zeros({count, columns}, tensors);
   options_.step.directed = graph.directed();
   options_.step.step = 0;
-  measured_ = first_measures(values_, edges_);
+  measured_ = (options.kaiming ? first_measures(values_, edges_) : at::zeros({3}, at::kDouble)).to(device);
+  brought_ = at::empty({graph.num_nodes(), columns}, tensors);
 }
 
 const at::Tensor& Flow::brought() {
-  if (!brought_.defined()) brought_ = incidence(values_.detach(), incidence_);
+  if (stale_) incidence_into(values_.detach(), incidence_, brought_);
+  stale_ = false;
   return brought_;
 }
 
-double Flow::cost() const { return measured_.data_ptr<double>()[0]; }
+double Flow::cost() const { return measured_[0].item<double>(); }
 
-double Flow::violation() const { return measured_.data_ptr<double>()[2]; }
+at::Tensor Flow::cost_tensor() const { return measured_[0]; }
+
+double Flow::violation() const { return measured_[2].item<double>(); }
 
 void Flow::step(const at::Tensor& residual) {
   const at::Tensor extra = values_.grad().defined() ? values_.grad().contiguous()
@@ -116,15 +133,15 @@ void Flow::step(const at::Tensor& residual) {
   ++options_.step.step;
   measured_.copy_(
       flow_step_(values_.detach(), first_moment_, second_moment_, residual, extra, edges_, options_.step));
-  brought_ = at::Tensor();
+  stale_ = true;
   drop_gradient();
 }
 
 void Flow::set(const at::Tensor& values, double gap) {
   values_.detach().copy_(values);
   measured_.copy_(first_measures(values_, edges_));
-  measured_.data_ptr<double>()[2] = gap;
-  brought_ = at::Tensor();
+  measured_[2] = gap;
+  stale_ = true;
 }
 
 FlowSummary Flow::summary() const {
@@ -132,10 +149,12 @@ FlowSummary Flow::summary() const {
   summary.l1 = cost();
   summary.violation = violation();
   summary.entries = values_.numel();
-  const at::Tensor sizes = values_.detach().abs().to(at::kDouble).cpu().flatten();
+  const at::Tensor flat = values_.detach().flatten();
+  summary.nonzeros = at::count_nonzero(flat).item<int64_t>();
+  const int64_t stride = flat.numel() / kMostForQuantiles + 1;
+  const at::Tensor sizes = flat.slice(0, 0, flat.numel(), stride).abs().to(at::kDouble).cpu();
   std::vector<double> sorted(sizes.data_ptr<double>(), sizes.data_ptr<double>() + sizes.numel());
   std::sort(sorted.begin(), sorted.end());
-  summary.nonzeros = sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), 0.0);
   for (const double share : {0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0}) {
     const double place = share * static_cast<double>(sorted.size() - 1);
     summary.quantiles.push_back(sorted.empty() ? 0.0 : sorted[static_cast<size_t>(std::floor(place))]);
@@ -151,7 +170,7 @@ std::vector<Buffer> Flow::moments() const {
 
 void Flow::changed(int64_t steps) {
   options_.step.step = steps;
-  brought_ = at::Tensor();
+  stale_ = true;
 }
 
 }  // namespace qw

@@ -54,6 +54,13 @@ std::unique_ptr<Learner> make_learner(const LearnInput& input) {
   fail_usage(fmt::format("solver {}", unknown_name(input.options.solver, known)));
 }
 
+Measured::operator double() const { return factor_ * value_.item<double>(); }
+
+double ValidationLoss::sum() const {
+  const double mean = divergence.item<double>();
+  return flow_cost.defined() ? flow_cost.item<double>() + mean : mean;
+}
+
 at::Tensor Scores::sum() const { return transport.numel() == 0 ? network : network + transport; }
 
 at::Tensor to_label_space(Divergence kind, const at::Tensor& logits) {
@@ -133,10 +140,14 @@ void Learner::descend(const at::Tensor& scores, const at::Tensor& gradient) {
   optimizer_->step();
 }
 
-std::tuple<double, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
-  const auto [value, gradient] =
-      divergence(kind_, scores.detach(), flow_ ? flow_->brought() : none_, labels_, weight * scale_);
-  return {value.item<double>(), gradient};
+std::tuple<at::Tensor, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
+  return divergence(kind_, scores.detach(), flow_ ? flow_->brought() : none_, labels_, weight * scale_);
+}
+
+StepReport Learner::report_with_flow(const at::Tensor& weighed_divergence) const {
+  const double lambda = input_.options.lambda;
+  return {Measured(weighed_divergence + flow_->cost_tensor()),
+          Measured(weighed_divergence, lambda > 0 ? 1.0 / lambda : 0.0)};
 }
 
 Scores Learner::predict() {
@@ -144,11 +155,12 @@ Scores Learner::predict() {
   return {forward(false, 0), flow_ ? flow_->brought() : none_};
 }
 
-double Learner::validation_loss(const Scores& scores, const LabelTensors& labels) {
+ValidationLoss Learner::validation_loss(const Scores& scores, const LabelTensors& labels) {
   const double scale = mean_scale(kind_, labels, scores.network.size(1));
-  const auto [value, gradient] = divergence(kind_, scores.network, scores.transport, labels, scale, false);
-  const double mean = value.item<double>();
-  return flow_ ? flow_->cost() + input_.options.lambda * mean : mean;
+  const double weight = flow_ ? input_.options.lambda : 1.0;
+  const auto [value, gradient] =
+      divergence(kind_, scores.network, scores.transport, labels, weight * scale, false);
+  return {value, flow_ ? flow_->cost_tensor() : at::Tensor()};
 }
 
 std::vector<Buffer> Learner::predicting_state() const {
@@ -174,11 +186,16 @@ std::vector<Buffer> Learner::state() const {
 
 std::vector<int64_t> Learner::counts() const { return {optimizer_->steps(), flow_ ? flow_->steps() : 0}; }
 
+void Learner::set_counts(const std::vector<int64_t>& counts) {
+  optimizer_->set_steps(counts[0]);
+  if (flow_) flow_->set_steps(counts[1]);
+}
+
 void Learner::restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts,
                       const std::string& from) {
   if (counts.size() != 2) fail(fmt::format("{}: does not count the steps of network and flow", from));
   copy_by_name(tensors, state(), from);
-  optimizer_->set_steps(counts[0]);
+  set_counts(counts);
   if (flow_) flow_->changed(counts[1]);
   restored();
 }

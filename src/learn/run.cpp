@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/file.h"
+#include "learn/device.h"
 #include "learn/run_files.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
@@ -22,6 +25,8 @@ using Json = nlohmann::ordered_json;
 // Up to here runs are small enough for several at once: their memory adds up, and threads inside one would
 // wait for each other more than they work.
 constexpr int64_t kEdgesForParallelRuns = 2'000'000;
+constexpr int64_t kRunsOnDevice = 16;  // as many as one launch of the smaller kernels takes
+constexpr int64_t kEpochsAtOnce = 50;
 
 std::string split_of_run(const TrainRequest& request, const Dataset& dataset, int64_t run) {
   const Targets& targets = dataset.targets;
@@ -42,38 +47,46 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// One run, from its checkpoint if there is one.
+// One run, from its checkpoint if there is one. Made, it may be done already; else its trainer is to be run.
 class SingleRun {
  public:
   SingleRun(const Dataset& dataset, const TrainRequest& request, const GraphTensors& graph,
             const NodeMatrix& features, const std::filesystem::path& folder, int64_t run)
       : dataset_(dataset),
         request_(request),
-        graph_(graph),
-        features_(features),
         folder_(folder.empty() ? folder : run_folder(folder, run)),
-        run_(run) {}
-
-  RunResult result(const std::function<void(const EpochRecord&)>& progress) {
-    if (!folder_.empty()) {
-      if (auto done = read_result(folder_)) return *done;
-    }
-    const uint64_t seed = seed_of_run(request_, run_);
-    const Split split = split_of(request_, dataset_, run_);
-    const TargetScaling scaling = scaling_for(split);
-    const Targets targets = scaling.apply(dataset_.targets);
-    Trainer trainer({dataset_.graph, targets, split, graph_, features_, request_.model,
-                     request_.model_options, request_.learn, seed, network_from()});
+        run_(run),
+        seed_(seed_of_run(request, run)) {
+    if (!folder_.empty()) done_ = read_result(folder_);
+    if (done_) return;
+    split_ = split_of(request, dataset, run);
+    scaling_ = scaling_for(split_);
+    targets_ = scaling_.apply(dataset.targets);
+    trainer_ =
+        std::make_unique<Trainer>(LearnInput{dataset.graph, targets_, split_, graph, features, request.model,
+                                             request.model_options, request.learn, seed_, network_from()});
     if (!folder_.empty() && std::filesystem::exists(checkpoint_path(folder_))) {
-      trainer.load_checkpoint(checkpoint_path(folder_));
+      trainer_->load_checkpoint(checkpoint_path(folder_));
     }
-    trainer.run([&](const EpochRecord& record) {
-      if (progress) progress(record);
-      keep_checkpoint(trainer, record);
-      return true;
-    });
-    RunResult result = summarise_run(trainer, split, seed, scaling);
-    if (!folder_.empty()) write_run(folder_, dataset_, trainer, result);
+  }
+  SingleRun(const SingleRun&) = delete;
+  SingleRun& operator=(const SingleRun&) = delete;
+
+  Trainer* trainer() { return trainer_.get(); }  // null when the run is done
+
+  // To be told of every epoch.
+  void epoch_done(const EpochRecord& record) const {
+    const int64_t every = request_.checkpoint_every;
+    if (folder_.empty() || every == 0 || (record.epoch + 1) % every != 0) return;
+    write_metrics(folder_, trainer_->history());
+    trainer_->save_checkpoint(checkpoint_path(folder_));
+  }
+
+  // Once its trainer has finished.
+  RunResult result() {
+    if (done_) return *done_;
+    RunResult result = summarise_run();
+    if (!folder_.empty()) write_run(folder_, dataset_, *trainer_, result);
     return result;
   }
 
@@ -93,45 +106,123 @@ class SingleRun {
     return earlier->scaling;
   }
 
-  void keep_checkpoint(const Trainer& trainer, const EpochRecord& record) const {
-    const int64_t every = request_.checkpoint_every;
-    if (folder_.empty() || every == 0 || (record.epoch + 1) % every != 0) return;
-    write_metrics(folder_, trainer.history());
-    trainer.save_checkpoint(checkpoint_path(folder_));
-  }
-
-  RunResult summarise_run(Trainer& trainer, const Split& split, uint64_t seed,
-                          const TargetScaling& scaling) const {
+  RunResult summarise_run() {
     RunResult result;
     result.run = run_;
-    result.seed = seed;
-    result.scaling = scaling;
-    result.epochs = static_cast<int64_t>(trainer.history().size());
-    result.best_epoch = trainer.best_epoch();
-    result.step_ms = median(trainer.step_milliseconds());
-    Learner& learner = trainer.best();
-    const Scores scores = scaling.undo(learner.predict());
-    result.train = measure(dataset_.targets, split.train, scores);
-    result.val = measure(dataset_.targets, split.val, scores);
-    result.test = measure(dataset_.targets, split.test, scores);
-    result.classes = by_class(dataset_.targets, split.test, scores);
+    result.seed = seed_;
+    result.scaling = scaling_;
+    result.epochs = static_cast<int64_t>(trainer_->history().size());
+    result.best_epoch = trainer_->best_epoch();
+    result.step_ms = median(trainer_->step_milliseconds());
+    Learner& learner = trainer_->best();
+    const Scores scores = scaling_.undo(learner.predict());
+    result.train = measure(dataset_.targets, split_.train, scores);
+    result.val = measure(dataset_.targets, split_.val, scores);
+    result.test = measure(dataset_.targets, split_.test, scores);
+    result.classes = by_class(dataset_.targets, split_.test, scores);
     if (learner.flow() != nullptr) result.flow = learner.flow()->summary();
     return result;
   }
 
   const Dataset& dataset_;
   const TrainRequest& request_;
-  const GraphTensors& graph_;
-  const NodeMatrix& features_;
   std::filesystem::path folder_;
   int64_t run_;
+  uint64_t seed_;
+  std::optional<RunResult> done_;
+  Split split_;
+  TargetScaling scaling_;
+  Targets targets_;
+  std::unique_ptr<Trainer> trainer_;
 };
 
-void check_device(const TrainRequest& request) {
-  if (request.device != "cpu") {
-    fail_usage(fmt::format("qw train: --device '{}' is not here yet; known: cpu", request.device));
+// All runs of a request.
+class Runs {
+ public:
+  Runs(const Dataset& dataset, const TrainRequest& request, const std::filesystem::path& folder,
+       const std::function<void(const TrainProgress&)>& progress)
+      : dataset_(dataset),
+        request_(request),
+        folder_(folder),
+        progress_(progress),
+        tensors_(at::TensorOptions(at::kFloat).device(device_named(request.device))),
+        graph_(dataset.graph, tensors_),
+        features_(FeatureScaling(request.scale_features, dataset).apply(dataset.features), tensors_),
+        results_(request.runs) {}
+
+  std::vector<RunResult> train() {
+    const bool small = dataset_.graph.num_edges() <= kEdgesForParallelRuns;
+    const auto runs = static_cast<int>(request_.runs);
+    if (tensors_.device().is_cuda()) {
+      const int64_t at_once = small ? kRunsOnDevice : 1;
+      for (int64_t begin = 0; begin < runs; begin += at_once) {
+        on_device(begin, std::min<int64_t>(runs, begin + at_once));
+      }
+    } else if (runs > 1 && small) {
+      parallel_tasks(runs, [&](int run) { here(run); });
+    } else {
+      for (int run = 0; run < runs; ++run) here(run);
+    }
+    return results_;
   }
-}
+
+ private:
+  void here(int64_t run) {
+    SingleRun single(dataset_, request_, graph_, features_, folder_, run);
+    if (single.trainer() != nullptr) single.trainer()->run(told(single, run));
+    results_[run] = single.result();
+  }
+
+  // Runs [begin, end) together.
+  void on_device(int64_t begin, int64_t end) {
+    std::vector<std::unique_ptr<SingleRun>> singles;
+    std::vector<Trainer*> trainers;
+    std::vector<GoOn> go_on;
+    for (int64_t run = begin; run < end; ++run) {
+      singles.push_back(std::make_unique<SingleRun>(dataset_, request_, graph_, features_, folder_, run));
+      Trainer* trainer = singles.back()->trainer();
+      if (trainer == nullptr) continue;
+      if (!trainer->can_replay()) {
+        trainer->run(told(*singles.back(), run));
+        continue;
+      }
+      trainers.push_back(trainer);
+      go_on.push_back(told(*singles.back(), run));
+    }
+    run_together(trainers, go_on, epochs_at_once());
+    for (int64_t run = begin; run < end; ++run) {
+      results_[run] = singles[run - begin]->result();
+      singles[run - begin].reset();
+    }
+  }
+
+  // Between looks of the host; checkpoints are looks.
+  int64_t epochs_at_once() const {
+    const int64_t every = request_.checkpoint_every;
+    return folder_.empty() || every == 0 ? kEpochsAtOnce : std::gcd(every, kEpochsAtOnce);
+  }
+
+  GoOn told(const SingleRun& single, int64_t run) {
+    return [this, &single, run](const EpochRecord& record) {
+      if (progress_) {
+        const std::lock_guard<std::mutex> lock(one_at_a_time_);
+        progress_({run, request_.runs, record, request_.learn.epochs});
+      }
+      single.epoch_done(record);
+      return true;
+    };
+  }
+
+  const Dataset& dataset_;
+  const TrainRequest& request_;
+  const std::filesystem::path& folder_;
+  const std::function<void(const TrainProgress&)>& progress_;
+  at::TensorOptions tensors_;
+  GraphTensors graph_;
+  NodeMatrix features_;
+  std::vector<RunResult> results_;
+  std::mutex one_at_a_time_;
+};
 
 // A folder belongs to one request: going on with another would mix results.
 void claim_folder(const std::filesystem::path& folder, const TrainRequest& request) {
@@ -176,26 +267,8 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
                              const std::filesystem::path& folder,
                              const std::function<void(const TrainProgress&)>& progress) {
   request_from_json(to_json(request), "request");  // a program may ask for anything
-  check_device(request);
   if (!folder.empty()) claim_folder(folder, request);
-  const GraphTensors graph(dataset.graph, at::kFloat);
-  const NodeMatrix features(FeatureScaling(request.scale_features, dataset).apply(dataset.features),
-                            at::kFloat);
-  std::vector<RunResult> results(request.runs);
-  std::mutex one_at_a_time;
-  const auto one = [&](int run) {
-    SingleRun single(dataset, request, graph, features, folder, run);
-    results[run] = single.result([&](const EpochRecord& record) {
-      if (!progress) return;
-      const std::lock_guard<std::mutex> lock(one_at_a_time);
-      progress({run, request.runs, record, request.learn.epochs});
-    });
-  };
-  if (request.runs > 1 && dataset.graph.num_edges() <= kEdgesForParallelRuns) {
-    parallel_tasks(static_cast<int>(request.runs), one);
-  } else {
-    for (int run = 0; run < request.runs; ++run) one(run);
-  }
+  const std::vector<RunResult> results = Runs(dataset, request, folder, progress).train();
   if (!folder.empty()) {
     write_file_atomically(folder / "summary.json", summary_json(request, dataset, results).dump(2) + "\n");
   }

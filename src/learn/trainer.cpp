@@ -6,10 +6,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/safetensors.h"
 #include "core/text.h"
+#include "learn/device_epochs.h"
 #include "nn/tensor_file.h"
 #include "qw/core/error.h"
 
@@ -60,7 +62,11 @@ bool all_finite(const at::Tensor& tensor) {
 Trainer::Trainer(const LearnInput& input)
     : input_(input),
       learner_(make_learner(input)),
-      val_labels_(label_tensors(input.targets, input.split.val, input.graph.options())) {}
+      train_labels_(label_tensors(input.targets, input.split.train, input.graph.options())),
+      val_labels_(label_tensors(input.targets, input.split.val, input.graph.options())),
+      test_labels_(label_tensors(input.targets, input.split.test, input.graph.options())) {}
+
+Trainer::~Trainer() = default;
 
 EpochRecord Trainer::run_epoch() {
   EpochRecord record;
@@ -71,7 +77,7 @@ EpochRecord Trainer::run_epoch() {
   step_milliseconds_.push_back(taken.count());
   const Scores scores = learner_->predict();
   const Targets& targets = input_.targets;
-  record.val_loss = learner_->validation_loss(scores, val_labels_);
+  record.val_loss = learner_->validation_loss(scores, val_labels_).sum();
   record.train_metric = primary_metric(targets, input_.split.train, scores);
   record.val_metric = primary_metric(targets, input_.split.val, scores);
   record.test_metric = primary_metric(targets, input_.split.test, scores);
@@ -90,10 +96,11 @@ void Trainer::check_finite(const EpochRecord& record) const {
                    std::isfinite(record.loss) ? "validation loss" : "loss"));
 }
 
-void Trainer::keep_if_best(const EpochRecord& record) {
-  const bool better = best_epoch_ < 0 || keeps_last() || record.val_loss < history_[best_epoch_].val_loss;
-  if (!better) return;
-  best_epoch_ = record.epoch;
+bool Trainer::is_best(const EpochRecord& record) const {
+  return best_epoch_ < 0 || keeps_last() || record.val_loss < history_[best_epoch_].val_loss;
+}
+
+void Trainer::keep_best() {
   const std::vector<Buffer> now = learner_->predicting_state();
   if (best_state_.empty()) {
     for (const Buffer& each : now) best_state_.push_back({each.name, each.value.clone()});
@@ -106,24 +113,68 @@ bool Trainer::should_stop(const EpochRecord& record) const {
   const int64_t patience = input_.options.patience;
   if (record.epoch + 1 >= input_.options.epochs || learner_->settled()) return true;
   if (patience == 0 || record.epoch <= patience || keeps_last()) return false;
-  double sum = 0;
-  for (int64_t epoch = record.epoch - patience; epoch < record.epoch; ++epoch)
-    sum += history_[epoch].val_loss;
+  static_assert(sizeof(EpochRecord) % sizeof(double) == 0);
+  const double sum = windowed_sum(&history_[record.epoch - patience].val_loss, patience,
+                                  sizeof(EpochRecord) / sizeof(double));
   return record.val_loss > sum / static_cast<double>(patience);
 }
 
-void Trainer::run(const std::function<bool(const EpochRecord&)>& go_on) {
-  while (!finished_) {
+bool Trainer::run_here(const GoOn& go_on, int64_t epochs) {
+  for (int64_t k = 0; k < epochs && !finished_; ++k) {
     history_.push_back(run_epoch());
-    const EpochRecord& record = history_.back();
-    keep_if_best(record);
+    const EpochRecord record = history_.back();
+    if (is_best(record)) {
+      best_epoch_ = record.epoch;
+      keep_best();
+    }
     finished_ = should_stop(record);
-    if (go_on && !go_on(record)) return;
+    if (go_on && !go_on(record)) return false;
+  }
+  return true;
+}
+
+bool Trainer::can_replay() const {
+  return input_.graph.options().device().is_cuda() && learner_->stays_on_device();
+}
+
+DeviceEpochs& Trainer::device_epochs() {
+  if (!device_epochs_ || device_epochs_->left() == 0) {
+    device_epochs_.reset();
+    device_epochs_ = std::make_unique<DeviceEpochs>(
+        *learner_, EpochLabels{train_labels_, val_labels_, test_labels_}, input_.targets.task, history_,
+        best_epoch_, best_state_, EpochRule{input_.options.epochs, input_.options.patience, keeps_last(), 0});
+  }
+  return *device_epochs_;
+}
+
+bool Trainer::take(int64_t epochs, double milliseconds, const GoOn& go_on) {
+  bool goes_on = true;
+  for (const EpochRecord& record : device_epochs_->take(epochs)) {
+    QW_ASSERT(!finished_);
+    check_finite(record);
+    const bool best = is_best(record);
+    history_.push_back(record);
+    if (best) best_epoch_ = record.epoch;
+    step_milliseconds_.push_back(milliseconds / static_cast<double>(epochs));
+    finished_ = should_stop(record);
+    if (go_on && !go_on(record)) goes_on = false;
+  }
+  QW_ASSERT(device_epochs_->state().best_epoch == best_epoch_ &&
+            device_epochs_->state().stopped == finished_);
+  return goes_on;
+}
+
+void Trainer::run(const GoOn& go_on, int64_t at_once) {
+  if (can_replay()) {
+    run_together({this}, {go_on}, at_once);
+  } else {
+    run_here(go_on, std::numeric_limits<int64_t>::max());
   }
 }
 
 Learner& Trainer::best() {
   QW_ASSERT(best_epoch_ >= 0);
+  device_epochs_.reset();
   copy_by_name(best_state_, learner_->predicting_state(), "best epoch");
   if (Flow* flow = learner_->flow()) flow->changed(flow->steps());
   finished_ = true;

@@ -1,13 +1,16 @@
 #include "qw/nn/graph_tensors.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 
 #include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "graph/counting_sort.h"
 #include "nn/tensors.h"
+#include "qw/core/parallel.h"
 #include "qw/graph/matrix.h"
 #include "qw/ops/edge_values.h"
 #include "qw/ops/normalise.h"
@@ -15,41 +18,102 @@
 namespace qw {
 namespace {
 
-// A + I or A: where its entries are, and the edge behind each.
+// A or A + I: where its entries are. The rest is large and made only for who asks.
 struct Entries {
-  SparsePattern ordered;   // with a real order
-  SparsePattern products;  // for matrices that equal their transpose: the pattern alone serves both
-  EntryEdges edges;
+  SparsePattern alone;  // without an order: all that a matrix needs which equals its transpose
+  std::optional<SparsePattern> ordered;  // with a real order
+  std::optional<EntryEdges> edges;
 };
 
-// Entry k of the transpose of a CSR pattern is entry order[k] of the matrix: a counting sort by column.
-SparsePattern ordered_pattern(const CsrMatrix& matrix, at::Device device) {
-  const size_t nodes = matrix.offsets.size() - 1;
-  std::vector<int64_t> offsets(nodes + 1, 0);
-  for (const NodeId column : matrix.columns) ++offsets[column + 1];
-  for (size_t node = 0; node < nodes; ++node) offsets[node + 1] += offsets[node];
-  std::vector<int64_t> next(offsets.begin(), offsets.end() - 1);
-  std::vector<NodeId> columns(matrix.columns.size());
-  std::vector<int64_t> order(matrix.columns.size());
-  for (size_t row = 0; row < nodes; ++row) {
-    for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
-      const int64_t to = next[matrix.columns[at]]++;
-      columns[to] = static_cast<NodeId>(row);
-      order[to] = at;
-    }
-  }
-  return {tensor_of(matrix.offsets, device), tensor_of(matrix.columns, device), tensor_of(offsets, device),
-          tensor_of(columns, device), tensor_of(order, device)};
+std::span<const int64_t> span_of(const at::Tensor& offsets) {
+  return {offsets.data_ptr<int64_t>(), static_cast<size_t>(offsets.size(0))};
 }
 
-EntryEdges entry_edges(const CsrMatrix& matrix, int64_t num_edges, at::Device device) {
-  std::vector<int64_t> entries_of(2 * num_edges, -1);
-  for (size_t at = 0; at < matrix.edges.size(); ++at) {
-    if (matrix.edges[at] == kNoEdge) continue;
-    int64_t* of_edge = entries_of.data() + 2 * matrix.edges[at];
-    of_edge[of_edge[0] < 0 ? 0 : 1] = static_cast<int64_t>(at);
+// Calls put(row, position, column, edge) for every entry of A or A + I, from several threads, each with rows
+// of its own.
+template <class Put>
+void for_entries(const Graph& graph, std::span<const int64_t> offsets, bool loops, const Put& put) {
+  const Adjacency in = graph.in();
+  parallel_rows(offsets, kSmallestPart, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const auto node = static_cast<NodeId>(row);
+      const std::span<const NodeId> neighbours = in.neighbours_of(node);
+      const std::span<const EdgeId> edges = in.edges_of(node);
+      int64_t at = offsets[row];
+      bool diagonal_done = !loops;
+      for (size_t k = 0; k < neighbours.size(); ++k) {
+        if (!diagonal_done && neighbours[k] > node) put(node, at++, node, kNoEdge);
+        diagonal_done |= neighbours[k] >= node;
+        put(node, at++, neighbours[k], edges[k]);
+      }
+      if (!diagonal_done) put(node, at, node, kNoEdge);
+    }
+  });
+}
+
+Entries make_entries(const Graph& graph, bool loops, at::Device device) {
+  if (!loops) {
+    const Adjacency in = graph.in();
+    return {
+        SparsePattern::symmetric(tensor_of(in.offsets, device), tensor_of(in.neighbours, device)), {}, {}};
   }
-  return {tensor_of(matrix.edges, device), tensor_of(entries_of, device).view({num_edges, 2})};
+  const at::Tensor offsets = tensor_of(offsets_with_diagonal(graph));
+  const at::Tensor columns = at::empty({span_of(offsets).back()}, at::kInt);
+  auto* out = columns.data_ptr<int32_t>();
+  for_entries(graph, span_of(offsets), loops,
+              [out](NodeId, int64_t at, NodeId column, EdgeId) { out[at] = column; });
+  return {SparsePattern::symmetric(offsets.to(device), columns.to(device)), {}, {}};
+}
+
+// Entry k of the transpose is entry order[k] of the matrix: a counting sort by column, where every thread
+// reads all columns and writes only those it owns. The pattern of an undirected graph is its own transpose.
+SparsePattern ordered_pattern(const SparsePattern& alone, bool undirected, at::Device device) {
+  const at::Tensor offsets = alone.offsets.cpu(), columns = alone.columns.cpu();
+  const std::span<const int64_t> rows = span_of(offsets);
+  const std::span<const NodeId> column(columns.data_ptr<int32_t>(), static_cast<size_t>(columns.size(0)));
+  const auto nodes = static_cast<int64_t>(rows.size()) - 1;
+  const at::Tensor transposed_offsets = undirected ? offsets : tensor_of(row_offsets(column, nodes));
+  const at::Tensor transposed_columns = undirected ? columns : at::empty_like(columns);
+  const at::Tensor order = at::empty({columns.size(0)}, at::kLong);
+  auto* row_of = transposed_columns.data_ptr<int32_t>();
+  auto* entry_of = order.data_ptr<int64_t>();
+  const std::span<const int64_t> first = span_of(transposed_offsets);
+  parallel_rows(first, kSmallestPart, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> next(first.begin() + begin, first.begin() + end);
+    for (int64_t row = 0; row < nodes; ++row) {
+      for (int64_t at = rows[row]; at < rows[row + 1]; ++at) {
+        if (column[at] < begin || column[at] >= end) continue;
+        const int64_t to = next[column[at] - begin]++;
+        entry_of[to] = at;
+        if (!undirected) row_of[to] = static_cast<NodeId>(row);
+      }
+    }
+  });
+  SparsePattern pattern = alone;
+  pattern.order = order.to(device);
+  if (!undirected) {
+    pattern.transposed_offsets = transposed_offsets.to(device);
+    pattern.transposed_columns = transposed_columns.to(device);
+  }
+  return pattern;
+}
+
+// An undirected edge has its head in the earlier of its two rows; a directed one and a self-loop have but one
+// entry.
+EntryEdges entry_edges(const Graph& graph, const SparsePattern& alone, bool loops, at::Device device) {
+  const at::Tensor offsets = alone.offsets.cpu();
+  const at::Tensor edges = at::empty({alone.columns.size(0)}, at::kLong);
+  const at::Tensor entries_of = at::full({graph.num_edges(), 2}, -1, at::kLong);
+  auto* edge_of = edges.data_ptr<int64_t>();
+  auto* of_edge = entries_of.data_ptr<int64_t>();
+  const std::span<const NodeId> heads = graph.heads();
+  for_entries(graph, span_of(offsets), loops, [&](NodeId row, int64_t at, NodeId, EdgeId edge) {
+    edge_of[at] = edge;
+    if (edge == kNoEdge) return;
+    const bool second = !graph.directed() && row != heads[edge];
+    of_edge[2 * edge + (second ? 1 : 0)] = at;
+  });
+  return {edges.to(device), entries_of.to(device)};
 }
 
 }  // namespace
@@ -59,48 +123,81 @@ struct GraphTensors::Storage {
   at::TensorOptions options;
   std::optional<Entries> without_loops, with_loops;
   std::map<int, at::Tensor> constant_values;  // by kind of matrix, for the graph's own weights
+  at::Tensor edge_weights;                    // the graph's own, when others multiply them
   std::optional<IncidenceTensors> incidence;
   std::recursive_mutex building;
 
-  const Entries& entries(bool loops) {
+  enum Kind { kWithLoops, kNormalised, kAdjacency, kMean, kNeighbourhood };
+  static bool has_loops(Kind kind) { return kind == kWithLoops || kind == kNeighbourhood; }
+
+  Entries& entries(bool loops) {
     const std::lock_guard<std::recursive_mutex> lock(building);
     std::optional<Entries>& kept = loops ? with_loops : without_loops;
-    if (!kept) {
-      const CsrMatrix matrix = loops ? symmetric_normalisation(graph) : adjacency_matrix(graph);
-      const at::Device device = options.device();
-      Entries made{ordered_pattern(matrix, device), {}, entry_edges(matrix, graph.num_edges(), device)};
-      made.products = graph.directed() ? made.ordered
-                                       : SparsePattern::symmetric(made.ordered.offsets, made.ordered.columns);
-      kept = std::move(made);
-    }
+    if (!kept) kept = make_entries(graph, loops, options.device());
     return *kept;
   }
 
-  // The weights of the edges: the graph's own times those given.
-  at::Tensor weights(const at::Tensor& given) const {
-    if (graph.weights().empty()) {
-      return given.defined() ? given : at::ones({graph.num_edges()}, options);
-    }
-    const at::Tensor own = tensor_of(graph.weights()).to(options);
-    return given.defined() ? own * given : own;
+  const SparsePattern& ordered(bool loops) {
+    const std::lock_guard<std::recursive_mutex> lock(building);
+    Entries& of = entries(loops);
+    if (!of.ordered) of.ordered = ordered_pattern(of.alone, !graph.directed(), options.device());
+    return *of.ordered;
   }
 
-  enum Kind { kWithLoops, kNormalised, kAdjacency, kMean };
+  // For matrices that equal their transpose when the graph is undirected: then the pattern alone serves both.
+  const SparsePattern& products(bool loops) {
+    return graph.directed() ? ordered(loops) : entries(loops).alone;
+  }
+
+  const EntryEdges& edges(bool loops) {
+    const std::lock_guard<std::recursive_mutex> lock(building);
+    Entries& of = entries(loops);
+    if (!of.edges) of.edges = entry_edges(graph, of.alone, loops, options.device());
+    return *of.edges;
+  }
+
+  // The weights of the entries, the graph's own times those given, not yet normalised.
+  at::Tensor weights(bool loops, const at::Tensor& given) {
+    if (!given.defined()) return own_weights(loops);
+    return edge_values(graph.weights().empty() ? given : own_edge_weights() * given, edges(loops));
+  }
+
+  const at::Tensor& own_edge_weights() {
+    const std::lock_guard<std::recursive_mutex> lock(building);
+    if (!edge_weights.defined()) edge_weights = tensor_of(graph.weights()).to(options);
+    return edge_weights;
+  }
+
+  at::Tensor own_weights(bool loops) {
+    const SparsePattern& alone = entries(loops).alone;
+    const std::span<const double> weight = graph.weights();
+    if (weight.empty()) return at::ones({alone.columns.size(0)}, options);
+    const at::Tensor values = at::empty({alone.columns.size(0)}, at::kDouble);
+    auto* out = values.data_ptr<double>();
+    const at::Tensor offsets = alone.offsets.cpu();
+    for_entries(graph, span_of(offsets), loops, [&](NodeId, int64_t at, NodeId, EdgeId edge) {
+      out[at] = edge == kNoEdge ? 1.0 : weight[edge];
+    });
+    return values.to(options);
+  }
 
   at::Tensor make_values(Kind kind, const at::Tensor& given) {
-    const Entries& of = entries(kind == kWithLoops);
-    at::Tensor values = edge_values(weights(given), of.edges);
-    if (kind == kAdjacency) return values;
-    return normalise(of.ordered, values, kind == kMean ? Normalisation::kRows : Normalisation::kSymmetric);
+    const bool loops = has_loops(kind);
+    const at::Tensor values = weights(loops, given);
+    if (kind == kAdjacency || kind == kNeighbourhood) return values;
+    // The gradient of the symmetric kind needs the order; constants have none.
+    const SparsePattern& pattern = given.defined() ? ordered(loops) : products(loops);
+    return normalise(pattern, values, kind == kMean ? Normalisation::kRows : Normalisation::kSymmetric);
   }
 
   PropagationMatrix matrix(Kind kind, const at::Tensor& given) {
-    const Entries& of = entries(kind == kWithLoops);
-    const SparsePattern& pattern = kind == kMean ? of.ordered : of.products;
+    const bool equals_transpose = kind != kMean && kind != kNeighbourhood;
+    const SparsePattern& pattern = equals_transpose ? products(has_loops(kind)) : ordered(has_loops(kind));
     if (given.defined()) return {pattern, make_values(kind, given)};
     const std::lock_guard<std::recursive_mutex> lock(building);
     at::Tensor& kept = constant_values[kind];
-    if (!kept.defined()) kept = make_values(kind, {});
+    const bool all_ones = kind == kNeighbourhood && graph.weights().empty();
+    if (!kept.defined()) kept = all_ones ? at::empty({0}, options) : make_values(kind, {});
     return {pattern, kept};
   }
 };
@@ -129,11 +226,7 @@ PropagationMatrix GraphTensors::mean(const at::Tensor& edge_weights) const {
 }
 
 PropagationMatrix GraphTensors::neighbourhood(const at::Tensor& edge_weights) const {
-  const Entries& of = storage_->entries(true);
-  if (!edge_weights.defined() && storage_->graph.weights().empty()) {
-    return {of.ordered, at::empty({0}, storage_->options)};
-  }
-  return {of.ordered, edge_values(storage_->weights(edge_weights), of.edges)};
+  return storage_->matrix(Storage::kNeighbourhood, edge_weights);
 }
 
 const IncidenceTensors& GraphTensors::incidence() const {

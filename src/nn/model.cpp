@@ -47,8 +47,7 @@ const ModelInfo& find_model(std::string_view name) {
 }
 
 ModelShape model_shape(const Graph& graph, int64_t inputs, int64_t outputs) {
-  const auto entries = static_cast<int64_t>(symmetric_normalisation(graph).columns.size());
-  return {graph.num_nodes(), entries, inputs, outputs};
+  return {graph.num_nodes(), offsets_with_diagonal(graph).back(), inputs, outputs};
 }
 
 ModelRegistration::ModelRegistration(ModelInfo info) {

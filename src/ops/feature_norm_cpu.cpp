@@ -5,22 +5,12 @@
 #include "kernels/feature_norm.h"
 #include "ops/counted.h"
 #include "ops/feature_norm_parts.h"
+#include "ops/feature_norm_view.h"
 
 namespace qw::ops {
 namespace {
 
 using at::Tensor;
-
-// Written through a pointer, which autograd does not see: without this, a backward pass would use changed
-// values in silence.
-void mark_changed(const Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
-
-// All contiguous; `statistics` [2, normed].
-template <class T>
-kernels::Normed<T> normed_of(const Tensor& x, const Tensor& weight, const Tensor& statistics) {
-  const double* mean = statistics.data_ptr<double>();
-  return {x.data_ptr<T>(), x.size(0), x.size(1), weight.data_ptr<T>(), mean, mean + statistics.size(1)};
-}
 
 std::tuple<Tensor, Tensor> batch_forward_cpu(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                              const Tensor& running_mean, const Tensor& running_var,

@@ -1,6 +1,7 @@
 #include "qw/ops/incidence.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/library.h>
 
 #include "ops/checks.h"
@@ -31,6 +32,20 @@ void check_incidence(const at::Tensor& flow, const at::Tensor& heads, const at::
   check_matrix("qw::incidence", "flow", flow, heads.size(0), "edge");
 }
 
+void check_incidence_into(const at::Tensor& result, const at::Tensor& flow, const at::Tensor& heads,
+                          const at::Tensor& tails, const at::Tensor& offsets, const at::Tensor& arcs) {
+  constexpr const char* kOp = "qw::incidence_into_";
+  check_graph(kOp, flow, heads, tails, offsets, arcs);
+  check_matrix(kOp, "flow", flow, heads.size(0), "edge");
+  const bool fits =
+      result.dim() == 2 && result.size(0) == offsets.size(0) - 1 && result.size(1) == flow.size(1);
+  TORCH_CHECK(fits && result.scalar_type() == flow.scalar_type() && result.device() == flow.device() &&
+                  result.is_contiguous(),
+              kOp, ": result must be contiguous [", offsets.size(0) - 1, ", ", flow.size(1), "] of ",
+              flow.scalar_type(), " on ", flow.device(), ", got ", result.is_contiguous() ? "" : "strided ",
+              result.sizes(), " of ", result.scalar_type(), " on ", result.device());
+}
+
 void check_incidence_transpose(const at::Tensor& potential, const at::Tensor& heads, const at::Tensor& tails,
                                const at::Tensor& offsets, const at::Tensor& arcs) {
   check_graph("qw::incidence_transpose", potential, heads, tails, offsets, arcs);
@@ -52,6 +67,15 @@ at::Tensor incidence(const at::Tensor& flow, const IncidenceTensors& graph) {
   return op.call(flow, graph.heads, graph.tails, graph.offsets, graph.arcs);
 }
 
+void incidence_into(const at::Tensor& flow, const IncidenceTensors& graph, const at::Tensor& result) {
+  using Into = void(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                    const at::Tensor&, const at::Tensor&);
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::incidence_into_", "").typed<Into>();
+  const at::NoGradGuard no_gradient;
+  op.call(result, flow, graph.heads, graph.tails, graph.offsets, graph.arcs);
+}
+
 at::Tensor incidence_transpose(const at::Tensor& potential, const IncidenceTensors& graph) {
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::incidence_transpose", "").typed<Signature>();
@@ -62,6 +86,9 @@ at::Tensor incidence_transpose(const at::Tensor& potential, const IncidenceTenso
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("incidence(Tensor flow, Tensor heads, Tensor tails, Tensor offsets, Tensor arcs) -> Tensor");
+  library.def(
+      "incidence_into_(Tensor(a!) result, Tensor flow, Tensor heads, Tensor tails, Tensor offsets, "
+      "Tensor arcs) -> ()");
   library.def(
       "incidence_transpose(Tensor potential, Tensor heads, Tensor tails, Tensor offsets, Tensor arcs) -> "
       "Tensor");

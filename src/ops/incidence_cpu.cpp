@@ -9,17 +9,22 @@
 namespace qw::ops {
 namespace {
 
-at::Tensor incidence_cpu(const at::Tensor& flow, const at::Tensor& heads, const at::Tensor& tails,
-                         const at::Tensor& offsets, const at::Tensor& arcs) {
-  check_incidence(flow, heads, tails, offsets, arcs);
+void incidence_into_cpu(const at::Tensor& result, const at::Tensor& flow, const at::Tensor& heads,
+                        const at::Tensor& tails, const at::Tensor& offsets, const at::Tensor& arcs) {
+  check_incidence_into(result, flow, heads, tails, offsets, arcs);
   const at::Tensor rows = flow.contiguous();
-  const int64_t nodes = offsets.size(0) - 1;
-  at::Tensor result = at::empty({nodes, rows.size(1)}, rows.options());
   count(arcs.numel() * rows.size(1), offsets, arcs, rows, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::incidence", [&] {
     kernels::incidence_cpu(rows.data_ptr<scalar_t>(), rows.size(1), offsets.data_ptr<int64_t>(),
-                           arcs.data_ptr<int64_t>(), nodes, result.data_ptr<scalar_t>());
+                           arcs.data_ptr<int64_t>(), offsets.size(0) - 1, result.data_ptr<scalar_t>());
   });
+}
+
+at::Tensor incidence_cpu(const at::Tensor& flow, const at::Tensor& heads, const at::Tensor& tails,
+                         const at::Tensor& offsets, const at::Tensor& arcs) {
+  check_incidence(flow, heads, tails, offsets, arcs);
+  at::Tensor result = at::empty({offsets.size(0) - 1, flow.size(1)}, flow.options());
+  incidence_into_cpu(result, flow, heads, tails, offsets, arcs);
   return result;
 }
 
@@ -42,6 +47,7 @@ at::Tensor incidence_transpose_cpu(const at::Tensor& potential, const at::Tensor
 
 TORCH_LIBRARY_IMPL(qw, CPU, library) {
   library.impl("incidence", incidence_cpu);
+  library.impl("incidence_into_", incidence_into_cpu);
   library.impl("incidence_transpose", incidence_transpose_cpu);
 }
 

@@ -1,4 +1,5 @@
 // qw train, predict, eval and bench as a person uses them.
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include "cli/program.h"
 #include "core/file.h"
+#include "qw/core/version.h"
 
 namespace qw {
 namespace {
@@ -70,6 +72,21 @@ TEST(TrainCommand, OptionsAreThoseThatScriptsUse) {
   }
 }
 
+TEST(TrainCommand, DevicesThatAreNotHereAreRefused) {
+  if (build_info().cuda) {
+    const CommandResult result = qw({"train", "--data", "karate", "--device", "cuda:99"});
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, testing::HasSubstr("qw: --device cuda:99: this machine has "));
+    return;
+  }
+  for (const std::string device : {"cuda", "cuda:1"}) {
+    expect_refused({"train", "--data", "karate", "--device", device}, 1,
+                   "qw: --device " + device +
+                       ": this qw was built without CUDA; build it with the preset cuda where LibTorch has "
+                       "it, or use --device cpu");
+  }
+}
+
 TEST(TrainCommand, UsageErrorsAreOneLine) {
   expect_refused(
       {"train", "--data", "karate", "--model", "gnc"}, 2,
@@ -77,8 +94,8 @@ TEST(TrainCommand, UsageErrorsAreOneLine) {
       "gcn, gcn-lpa, gin, graphsage, mlp");
   expect_refused({"train", "--data", "karate", "--dropout", "1.5"}, 2,
                  "qw: model: --dropout '1.5' is not a number from 0 to 0.999");
-  expect_refused({"train", "--data", "karate", "--device", "cuda"}, 2,
-                 "qw train: --device 'cuda' is not here yet; known: cpu");
+  expect_refused({"train", "--data", "karate", "--device", "gpu"}, 2,
+                 "qw: --device 'gpu' is unknown; known: cpu, cuda, cuda:0, ...");
   expect_refused({"train", "--data", "karate", "--solver", "mse"}, 2,
                  "qw: solver mse is for values; the target has classes, use ce");
   expect_refused({"train", "--data", "karate", "--solver", "ce", "--edge-weights"}, 2,

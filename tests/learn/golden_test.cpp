@@ -3,6 +3,8 @@
 #include "learn/problem.h"
 #include "support/torch/golden_models.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 

@@ -12,6 +12,7 @@
 #include "qw/core/random.h"
 #include "qw/graph/generators.h"
 #include "qw/learn/trainer.h"
+#include "support/device.h"
 #include "support/support.h"
 
 namespace qw::test {
@@ -115,11 +116,11 @@ class Training {
  public:
   explicit Training(Problem problem)
       : problem_(std::move(problem)),
-        graph_(problem_.data.graph, problem_.type),
-        features_(problem_.data.features, problem_.type) {}
+        graph_(problem_.data.graph, options(problem_.type)),
+        features_(problem_.data.features, options(problem_.type)) {}
   Training(Problem problem, NodeMatrix features)
       : problem_(std::move(problem)),
-        graph_(problem_.data.graph, problem_.type),
+        graph_(problem_.data.graph, options(problem_.type)),
         features_(std::move(features)) {}
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
@@ -148,7 +149,8 @@ inline NamedTensors copies_of(const std::vector<Buffer>& tensors) {
 
 inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
-  return a.numel() == 0 || std::memcmp(a.contiguous().data_ptr(), b.contiguous().data_ptr(), a.nbytes()) == 0;
+  return a.numel() == 0 ||
+         std::memcmp(a.cpu().contiguous().data_ptr(), b.cpu().contiguous().data_ptr(), a.nbytes()) == 0;
 }
 
 inline void expect_same_bits(const NamedTensors& actual, const NamedTensors& expected) {

@@ -174,7 +174,7 @@ TEST(Run, RefusesFoldersAndFilesOfOthers) {
               testing::StartsWith((folder.path() / "run-0/checkpoint.safetensors").string()));
   request.device = "tpu";
   EXPECT_EQ(test::error_of([&] { train(data, request, {}); }),
-            "qw train: --device 'tpu' is not here yet; known: cpu");
+            "--device 'tpu' is unknown; known: cpu, cuda, cuda:0, ...");
 }
 
 TEST(Run, RefusesARequestOutOfRange) {

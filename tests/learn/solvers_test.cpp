@@ -4,6 +4,8 @@
 #include "learn/problem.h"
 #include "support/torch/golden_models.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -163,8 +165,9 @@ TEST(GcnLpaSolver, AddsTheLossOfLabelPropagation) {
     const LpaStep without = lpa_step(0, steps), with = lpa_step(0.5, steps);
     const at::Tensor scores = with.scores.clone().requires_grad_();
     at::Tensor dense = at::full({45, 45}, -INFINITY, at::kDouble);
-    const auto* offsets = with.pattern.offsets.data_ptr<int64_t>();
-    const auto* columns = with.pattern.columns.data_ptr<int32_t>();
+    const at::Tensor all_offsets = with.pattern.offsets.cpu(), all_columns = with.pattern.columns.cpu();
+    const auto* offsets = all_offsets.data_ptr<int64_t>();
+    const auto* columns = all_columns.data_ptr<int32_t>();
     for (int64_t row = 0; row < 45; ++row) {
       for (int64_t at = offsets[row]; at < offsets[row + 1]; ++at) dense[row][columns[at]] = scores[at];
     }

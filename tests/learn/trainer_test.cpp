@@ -39,8 +39,9 @@ TEST(Trainer, KeepsTheEpochWithTheLowestValidationLoss) {
   EXPECT_LT(trainer.best_epoch(), 39);
   Learner& best = trainer.best();
   expect_same_bits(copies_of(best.predicting_state()), states[lowest->epoch]);
-  const LabelTensors labels = label_tensors(problem.data.targets, problem.split.val, at::kDouble);
-  EXPECT_EQ(best.validation_loss(best.predict(), labels), lowest->val_loss);
+  const LabelTensors labels =
+      label_tensors(problem.data.targets, problem.split.val, training.graph().options());
+  EXPECT_EQ(best.validation_loss(best.predict(), labels).sum(), lowest->val_loss);
   EXPECT_TRUE(trainer.finished());
 }
 
@@ -58,8 +59,9 @@ TEST(Trainer, ValidationLossIsTheMeanPlusTheCostOfTheFlow) {
     sum -= log_probability[node][problem.data.targets.classes[node]].item<double>();
   }
   const double cost = learner->flow()->values().abs().sum().item<double>();
-  const LabelTensors labels = label_tensors(problem.data.targets, problem.split.val, at::kDouble);
-  EXPECT_NEAR(learner->validation_loss(scores, labels),
+  const LabelTensors labels =
+      label_tensors(problem.data.targets, problem.split.val, training.graph().options());
+  EXPECT_NEAR(learner->validation_loss(scores, labels).sum(),
               cost + 3 * sum / static_cast<double>(problem.split.val.size()), 1e-9);
 }
 

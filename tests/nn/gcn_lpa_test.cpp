@@ -7,6 +7,8 @@
 #include "support/support.h"
 #include "support/torch/golden_models.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -17,7 +19,8 @@ TEST(GcnLpa, MatchesTheDenseEquations) {
       Graph::build(test::edge_list(6, {{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 4}}));  // node 5 is alone
   ModelOptions options;
   options.hidden = 4;
-  const auto model = find_model("gcn-lpa").make(model_shape(graph, 3, 2), options, 1, at::kDouble);
+  const auto model =
+      find_model("gcn-lpa").make(model_shape(graph, 3, 2), options, 1, test::options(at::kDouble));
   const ParameterSet& parameters = model->parameters();
   const at::Tensor scores = parameters.find("adjacency");
   {
@@ -25,7 +28,7 @@ TEST(GcnLpa, MatchesTheDenseEquations) {
     scores.copy_(at::sin(at::arange(scores.size(0), at::kDouble)));
     parameters.find("conv1.lin.bias").fill_(0.1);
   }
-  const GraphTensors tensors(graph, at::kDouble);
+  const GraphTensors tensors(graph, test::options(at::kDouble));
   const at::Tensor x = at::cos(at::arange(18, at::kDouble)).reshape({6, 3});
   const NodeMatrix features(x);
   const ModelInput input{tensors, features, {}};
@@ -33,8 +36,9 @@ TEST(GcnLpa, MatchesTheDenseEquations) {
 
   at::Tensor dense = at::full({6, 6}, -INFINITY, at::kDouble);
   const PropagationMatrix learned = model->learned_adjacency(input);
-  const auto* offsets = learned.pattern.offsets.data_ptr<int64_t>();
-  const auto* columns = learned.pattern.columns.data_ptr<int32_t>();
+  const at::Tensor all_offsets = learned.pattern.offsets.cpu(), all_columns = learned.pattern.columns.cpu();
+  const auto* offsets = all_offsets.data_ptr<int64_t>();
+  const auto* columns = all_columns.data_ptr<int32_t>();
   for (int64_t row = 0; row < 6; ++row) {
     for (int64_t at = offsets[row]; at < offsets[row + 1]; ++at) dense[row][columns[at]] = scores[at];
   }
@@ -58,8 +62,8 @@ TEST(GcnLpa, MatchesTheDenseEquations) {
 TEST(GcnLpa, RefusesAnotherGraph) {
   const Graph graph = Graph::build(test::edge_list(3, {{0, 1}, {1, 2}}));
   const Graph other = Graph::build(test::edge_list(3, {{0, 1}}));
-  const auto model = find_model("gcn-lpa").make(model_shape(graph, 3, 2), {}, 1, at::kFloat);
-  const GraphTensors tensors(other, at::kFloat);
+  const auto model = find_model("gcn-lpa").make(model_shape(graph, 3, 2), {}, 1, test::options(at::kFloat));
+  const GraphTensors tensors(other, test::options(at::kFloat));
   const NodeMatrix features(at::ones({3, 3}));
   EXPECT_EQ(test::error_of([&] {
               model->forward({tensors, features, {}});

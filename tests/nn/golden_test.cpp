@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "qw/ops/incidence.h"
+#include "support/device.h"
 #include "support/support.h"
 #include "support/torch/golden_models.h"
 
@@ -23,11 +24,11 @@ Tolerance tolerance_of(at::ScalarType type) {
 // A case in one floating-point type, its features dense or sparse, with a flow that is differentiated.
 struct GoldenRun {
   GoldenRun(const GoldenCase& golden, at::ScalarType type, bool sparse)
-      : graph(golden.graph(), type),
+      : graph(golden.graph(), test::options(type)),
         features(features_of(golden, type, sparse)),
         model(golden.make_model(type)),
         flow(golden.tensor("flow", type).requires_grad_()),
-        predictor_parameters(1, type),
+        predictor_parameters(1, test::options(type)),
         train(golden.tensor("train_index", at::kLong)),
         classes(golden.tensor("y", at::kLong).index_select(0, train)) {
     at::Tensor edge_weights;
@@ -40,7 +41,7 @@ struct GoldenRun {
     const at::Tensor x = golden.tensor("x", type);
     if (!sparse) return x;
     Features rows{x.size(0), x.size(1), true, {}, {0}, {}, {}, {}};
-    const at::Tensor numbers = x.to(at::kFloat).contiguous();
+    const at::Tensor numbers = x.cpu().to(at::kFloat).contiguous();
     for (int64_t row = 0; row < rows.rows; ++row) {
       for (int64_t column = 0; column < rows.columns; ++column) {
         rows.indices.push_back(static_cast<int32_t>(column));
@@ -48,7 +49,7 @@ struct GoldenRun {
       }
       rows.offsets.push_back(static_cast<int64_t>(rows.indices.size()));
     }
-    return {rows, type};
+    return {rows, test::options(type)};
   }
 
   at::Tensor loss(const std::string& name, double lambda) const {

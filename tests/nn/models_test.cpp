@@ -16,6 +16,8 @@
 #include "support/support.h"
 #include "support/torch/golden_models.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -37,7 +39,7 @@ at::Tensor numbers(at::IntArrayRef shape, at::ScalarType type, double scale = 0.
 
 std::unique_ptr<Model> make(const std::string& name, const Graph& graph, const ModelOptions& options,
                             at::ScalarType type, uint64_t seed = 3) {
-  return find_model(name).make(model_shape(graph, 5, 3), options, seed, type);
+  return find_model(name).make(model_shape(graph, 5, 3), options, seed, test::options(type));
 }
 
 ModelOptions small_options() {
@@ -53,7 +55,7 @@ class EveryModel : public testing::TestWithParam<std::string> {
   at::Tensor forward(const Graph& graph, Model& model, const at::Tensor& edge_weights = {},
                      bool training = false) const {
     const at::ScalarType type = model.parameters().all().front().value.scalar_type();
-    const GraphTensors tensors(graph, type);
+    const GraphTensors tensors(graph, test::options(type));
     const NodeMatrix features(numbers({graph.num_nodes(), 5}, type));
     return model.forward({tensors, features, edge_weights, training, 11, 4});
   }
@@ -153,11 +155,11 @@ TEST_P(EveryModel, TrainingStepsHaveTheSameBitsForAnyNumberOfThreads) {
     ModelOptions options;
     options.hidden = 16;
     options.norm = batch ? "batch" : "layer";
-    const GraphTensors graph(data.graph, at::kFloat);
-    const NodeMatrix features(data.features, at::kFloat);
-    const auto model =
-        find_model(GetParam())
-            .make(model_shape(data.graph, data.features.columns, data.targets.width), options, 7, at::kFloat);
+    const GraphTensors graph(data.graph, test::options(at::kFloat));
+    const NodeMatrix features(data.features, test::options(at::kFloat));
+    const auto model = find_model(GetParam())
+                           .make(model_shape(data.graph, data.features.columns, data.targets.width), options,
+                                 7, test::options(at::kFloat));
     Optimizer optimizer({&model->parameters()},
                         {{ParameterRole::kBackbone, {0.01, 5e-4}}, {ParameterRole::kFilter, {0.01, 0.0}}});
     at::Tensor nodes = at::arange(0, 3000, 2, at::kInt);
@@ -197,7 +199,7 @@ TEST_P(EveryModel, SaveLoadSaveIsTheSame) {
   forward(graph, *model, {}, true);  // moves the running means
   const auto first = folder.path() / "first.safetensors", second = folder.path() / "second.safetensors";
   save_model(first, config, *model);
-  const LoadedModel loaded = load_model(first, at::kFloat);
+  const LoadedModel loaded = load_model(first, test::options(at::kFloat));
   save_model(second, loaded.config, *loaded.model);
   for (const char* extension : {".safetensors", ".json"}) {
     EXPECT_EQ(read_file(std::filesystem::path(first).replace_extension(extension)),
@@ -217,7 +219,7 @@ TEST_P(EveryModel, TheSeedDecidesTheStart) {
 
 TEST_P(EveryModel, DropoutIsANewDrawInEveryEpoch) {
   const Graph graph = small_graph();
-  const GraphTensors tensors(graph, at::kFloat);
+  const GraphTensors tensors(graph, test::options(at::kFloat));
   const NodeMatrix features(numbers({8, 5}, at::kFloat));
   const auto model = make(GetParam(), graph, small_options(), at::kFloat);
   const auto scores = [&](int64_t epoch) { return model->forward({tensors, features, {}, true, 1, epoch}); };

@@ -11,6 +11,8 @@
 #include "support/sparse.h"
 #include "support/support.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -183,12 +185,13 @@ TEST(Activate, GradientsAreThoseOfFiniteDifferences) {
       constexpr double kStep = 1e-5;
       for (int64_t i = 0; i < x.numel(); ++i) {
         const at::Tensor step =
-            at::zeros({35}, at::kDouble).index_fill_(0, at::tensor(i), kStep).view({5, 7});
+            at::zeros({35}, at::kDouble).index_fill_(0, at::full({1}, i, at::kLong), kStep).view({5, 7});
         const at::Tensor slope = (value(x + step, bias) - value(x - step, bias)) / (2 * kStep);
         EXPECT_NEAR(gradients[0].view({35})[i].item<double>(), slope.item<double>(), 1e-9);
       }
       for (int64_t i = 0; i < 7; ++i) {
-        const at::Tensor step = at::zeros({7}, at::kDouble).index_fill_(0, at::tensor(i), kStep);
+        const at::Tensor step =
+            at::zeros({7}, at::kDouble).index_fill_(0, at::full({1}, i, at::kLong), kStep);
         const at::Tensor slope = (value(x, bias + step) - value(x, bias - step)) / (2 * kStep);
         EXPECT_NEAR(gradients[1][i].item<double>(), slope.item<double>(), 1e-9);
       }
@@ -259,6 +262,7 @@ TEST(Activate, HasNoSecondDerivative) {
 }
 
 TEST(Activate, Refusals) {
+  const std::string on = " on " + test::device_name();
   const at::Tensor x = at::ones({3, 2});
   const at::Tensor none = at::empty({0});
   const auto relu = [&](const at::Tensor& values, const at::Tensor& bias) {
@@ -268,11 +272,11 @@ TEST(Activate, Refusals) {
   EXPECT_EQ(relu(at::ones({3, 2}, at::kInt), none),
             "qw::dropout: values must be float32 or float64, got Int");
   EXPECT_EQ(relu(x, at::ones({3})),
-            "qw::activate: bias must be [2] or [0] of Float on cpu, got [3] of Float on cpu");
+            "qw::activate: bias must be [2] or [0] of Float" + on + ", got [3] of Float" + on);
   EXPECT_EQ(relu(x, at::ones({1, 2})),
-            "qw::activate: bias must be [2] or [0] of Float on cpu, got [1, 2] of Float on cpu");
+            "qw::activate: bias must be [2] or [0] of Float" + on + ", got [1, 2] of Float" + on);
   EXPECT_EQ(relu(x, at::ones({2}, at::kDouble)),
-            "qw::activate: bias must be [2] or [0] of Float on cpu, got [2] of Double on cpu");
+            "qw::activate: bias must be [2] or [0] of Float" + on + ", got [2] of Double" + on);
   EXPECT_EQ(refusal([&] { activate(x, none, static_cast<Activation>(3)); }),
             "qw::activate: activation must be 0 (none), 1 (relu) or 2 (elu), got 3");
   EXPECT_EQ(refusal([&] { activate(x, none, Activation::kRelu, 1.0, kKey); }),

@@ -10,6 +10,8 @@
 #include "support/sparse.h"
 #include "support/support.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -157,6 +159,7 @@ TEST(Adam, RefusesRulesThatAreNone) {
 }
 
 TEST(Adam, RefusesTensorsThatDoNotFit) {
+  const std::string on = " on " + test::device_name();
   const auto with = [](const std::function<void(Training&, std::vector<at::Tensor>&)>& spoil) {
     Training training({{2}, {3, 4}}, at::kFloat);
     auto gradients = training.gradients_now();
@@ -180,11 +183,11 @@ TEST(Adam, RefusesTensorsThatDoNotFit) {
               training.parameters[1] = at::zeros({3, 4}, at::kDouble);
             }),
             "qw::adam_: parameter 1 is Double, those before it are Float; give each type a call of its own");
-  EXPECT_EQ(with([](Training&, auto& gradients) {
-              gradients[1] = at::zeros({4, 3});
-            }),
-            "qw::adam_: the gradient of parameter 1 must be [3, 4] of Float on cpu, got [4, 3] of Float on "
-            "cpu");
+  EXPECT_EQ(
+      with([](Training&, auto& gradients) {
+        gradients[1] = at::zeros({4, 3});
+      }),
+      "qw::adam_: the gradient of parameter 1 must be [3, 4] of Float" + on + ", got [4, 3] of Float" + on);
   EXPECT_EQ(with([](Training&, auto& gradients) {
               gradients[1] = at::zeros({4, 3}).t();
             }),
@@ -194,8 +197,8 @@ TEST(Adam, RefusesTensorsThatDoNotFit) {
   EXPECT_EQ(with([](Training& training, auto&) {
               training.second_moments[1] = training.second_moments[1].to(at::kDouble);
             }),
-            "qw::adam_: the second moment of parameter 1 must be [3, 4] of Float on cpu, got [3, 4] of "
-            "Double on cpu");
+            "qw::adam_: the second moment of parameter 1 must be [3, 4] of Float" + on +
+                ", got [3, 4] of Double" + on);
 }
 
 TEST(Adam, TakesTransposedMatricesAsTheyLie) {

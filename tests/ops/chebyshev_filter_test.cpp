@@ -6,15 +6,17 @@
 
 #include <cmath>
 
-#include "support/sparse.h"
 #include "support/support.h"
+
+#include "support/sparse_on_device.h"
 
 namespace qw {
 namespace {
 
 using test::refusal;
 using test::Sparse;
-using test::sparse_matrix;
+using test::on_device::sparse_matrix;
+using test::on_device::tensor_of;
 
 // The definition, with dense matrices that torch differentiates.
 at::Tensor reference(const at::Tensor& matrix, const at::Tensor& coefficients, const at::Tensor& x) {
@@ -39,42 +41,46 @@ at::Tensor entries_of(const at::Tensor& dense, const SparsePattern& pattern) {
   return entries.empty() ? at::empty({0}, dense.options()) : at::stack(entries);
 }
 
-TEST(ChebyshevFilter, ValueAndGradientsAreThoseOfTheDefinition) {
+void expect_definition(int64_t degree, int64_t width) {
   const Sparse sparse = sparse_matrix(12, 12, 0.3, at::kDouble);
   const at::Tensor scaled = sparse.values / 20;
+  const at::Tensor matrix = (sparse.dense / 20).requires_grad_();
+  const at::Tensor values = scaled.clone().requires_grad_();
+  const at::Tensor coefficients = at::randn({degree + 1}, at::kDouble).requires_grad_();
+  const at::Tensor x = at::randn({12, width}, at::kDouble).requires_grad_();
+  const at::Tensor weight = at::randn({12, width}, at::kDouble);
+  const at::Tensor expected = reference(matrix, coefficients, x);
+  const at::Tensor found = chebyshev_filter(sparse.pattern, values, coefficients, x);
+  EXPECT_TRUE(at::allclose(found, expected, 1e-12, 1e-12));
+  const auto wanted =
+      torch::autograd::grad({(expected * weight).sum()}, {matrix, coefficients, x}, {}, {}, false, true);
+  const auto got = torch::autograd::grad({(found * weight).sum()}, {values, coefficients, x});
+  if (degree > 0) {
+    EXPECT_TRUE(at::allclose(got[0], entries_of(wanted[0], sparse.pattern), 1e-11, 1e-11));
+  } else {
+    EXPECT_EQ(got[0].abs().sum().item<double>(), 0.0);
+  }
+  EXPECT_TRUE(at::allclose(got[1], wanted[1], 1e-12, 1e-12));
+  EXPECT_TRUE(at::allclose(got[2], wanted[2], 1e-12, 1e-12));
+}
+
+TEST(ChebyshevFilter, ValueAndGradientsAreThoseOfTheDefinition) {
   for (const int64_t degree : {0, 1, 2, 3, 10}) {
-    for (const int64_t width : {1, 3, 9}) {
-      const at::Tensor matrix = (sparse.dense / 20).requires_grad_();
-      const at::Tensor values = scaled.clone().requires_grad_();
-      const at::Tensor coefficients = at::randn({degree + 1}, at::kDouble).requires_grad_();
-      const at::Tensor x = at::randn({12, width}, at::kDouble).requires_grad_();
-      const at::Tensor weight = at::randn({12, width}, at::kDouble);
-      const at::Tensor expected = reference(matrix, coefficients, x);
-      const at::Tensor found = chebyshev_filter(sparse.pattern, values, coefficients, x);
-      EXPECT_TRUE(at::allclose(found, expected, 1e-12, 1e-12));
-      const auto wanted =
-          torch::autograd::grad({(expected * weight).sum()}, {matrix, coefficients, x}, {}, {}, false, true);
-      const auto got = torch::autograd::grad({(found * weight).sum()}, {values, coefficients, x});
-      if (degree > 0) {
-        EXPECT_TRUE(at::allclose(got[0], entries_of(wanted[0], sparse.pattern), 1e-11, 1e-11));
-      } else {
-        EXPECT_EQ(got[0].abs().sum().item<double>(), 0.0);
-      }
-      EXPECT_TRUE(at::allclose(got[1], wanted[1], 1e-12, 1e-12));
-      EXPECT_TRUE(at::allclose(got[2], wanted[2], 1e-12, 1e-12));
-    }
+    for (const int64_t width : {1, 3, 9}) expect_definition(degree, width);
   }
 }
 
+// So many columns that nobody keeps an adjoint longer than it is needed.
+TEST(ChebyshevFilter, ValueAndGradientsOfManyColumns) { expect_definition(3, 240000); }
+
 // On the path of two nodes M has the eigenvalues 1 and -1, where T_k is 1 and (-1)^k.
 TEST(ChebyshevFilter, ClosedFormOnOneEdge) {
-  const SparsePattern pattern =
-      SparsePattern::symmetric(test::tensor_of(std::vector<int64_t>{0, 1, 2}, at::kLong),
-                               test::tensor_of(std::vector<int32_t>{1, 0}, at::kInt));
-  const at::Tensor coefficients = test::tensor_of(std::vector<double>{0.5, -2, 3, 0.25}, at::kDouble);
-  const at::Tensor x = test::tensor_of(std::vector<double>{3, 1}, at::kDouble).view({2, 1});
+  const SparsePattern pattern = SparsePattern::symmetric(tensor_of(std::vector<int64_t>{0, 1, 2}, at::kLong),
+                                                         tensor_of(std::vector<int32_t>{1, 0}, at::kInt));
+  const at::Tensor coefficients = tensor_of(std::vector<double>{0.5, -2, 3, 0.25}, at::kDouble);
+  const at::Tensor x = tensor_of(std::vector<double>{3, 1}, at::kDouble).view({2, 1});
   const double even = 0.5 + 3, odd = -2 + 0.25;  // x = 2 (1, 1) + 1 (1, -1)
-  const at::Tensor expected = test::tensor_of(
+  const at::Tensor expected = tensor_of(
       std::vector<double>{2 * (even + odd) + (even - odd), 2 * (even + odd) - (even - odd)}, at::kDouble);
   EXPECT_TRUE(at::allclose(chebyshev_filter(pattern, at::ones({2}, at::kDouble), coefficients, x).view({2}),
                            expected));
@@ -131,6 +137,7 @@ TEST(ChebyshevFilter, HasNoSecondDerivative) {
 }
 
 TEST(ChebyshevFilter, Refusals) {
+  const std::string on = " on " + test::device_name();
   const Sparse good = sparse_matrix(3, 3, 1.0, at::kFloat);
   const Sparse oblong = sparse_matrix(3, 4, 1.0, at::kFloat);
   const at::Tensor coefficients = at::ones({2});
@@ -141,11 +148,11 @@ TEST(ChebyshevFilter, Refusals) {
   EXPECT_EQ(refusal([&] {
               chebyshev_filter(good.pattern, good.values, at::ones({0}), at::ones({3, 2}));
             }),
-            "qw::chebyshev_filter: coefficients must be [K + 1] of Float on cpu, got [0] of Float on cpu");
+            "qw::chebyshev_filter: coefficients must be [K + 1] of Float" + on + ", got [0] of Float" + on);
   EXPECT_EQ(refusal([&] {
               chebyshev_filter(good.pattern, good.values, at::ones({2}, at::kDouble), at::ones({3, 2}));
             }),
-            "qw::chebyshev_filter: coefficients must be [K + 1] of Float on cpu, got [2] of Double on cpu");
+            "qw::chebyshev_filter: coefficients must be [K + 1] of Float" + on + ", got [2] of Double" + on);
   const c10::InferenceMode mode;
   EXPECT_NE(refusal([&] {
               chebyshev_filter(good.pattern, good.values, coefficients, at::ones({4, 2}));

@@ -13,6 +13,8 @@
 #include "support/sparse.h"
 #include "support/support.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -33,10 +35,11 @@ struct Shape {
   int64_t rows, in, out;
 };
 // One block of rows and several; one block of columns and several; nothing at all; so many rows that the
-// gradient of the weight is summed in chunks.
-const Shape kShapes[] = {{1, 1, 1},     {7, 5, 3},      {0, 5, 3},      {7, 0, 3},   {7, 5, 0},
-                         {0, 0, 0},     {300, 17, 4},   {600, 100, 50}, {1, 300, 7}, {20, 300, 70},
-                         {65536, 2, 3}, {140001, 3, 2}, {3000, 200, 1}};
+// gradient of the weight is summed in chunks; and for a GPU enough of everything for each size of its tiles.
+const Shape kShapes[] = {{1, 1, 1},       {7, 5, 3},      {0, 5, 3},      {7, 0, 3},       {7, 5, 0},
+                         {0, 0, 0},       {300, 17, 4},   {600, 100, 50}, {1, 300, 7},     {20, 300, 70},
+                         {65536, 2, 3},   {140001, 3, 2}, {3000, 200, 1}, {33000, 70, 12}, {33000, 20, 40},
+                         {33000, 70, 66}, {33000, 70, 33}};
 
 class DenseLinearOf : public testing::TestWithParam<at::ScalarType> {};
 
@@ -247,6 +250,7 @@ TEST(DenseLinear, RefusesASecondDerivative) {
 }
 
 TEST(DenseLinear, Refusals) {
+  const std::string on = " on " + test::device_name();
   const auto with = [](const at::Tensor& x, const at::Tensor& weight) {
     return refusal([&] { dense_linear(x, weight); });
   };
@@ -255,15 +259,15 @@ TEST(DenseLinear, Refusals) {
   EXPECT_EQ(with(at::ones({3, 2}, at::kInt), at::ones({4, 2}, at::kInt)),
             "qw::dense_linear: x must be float32 or float64, got Int");
   EXPECT_EQ(with(x, at::ones({2})),
-            "qw::dense_linear: weight must be [out, 2] of Float on cpu, got [2] of Float on cpu");
+            "qw::dense_linear: weight must be [out, 2] of Float" + on + ", got [2] of Float" + on);
   EXPECT_EQ(with(x, at::ones({2, 4})),
-            "qw::dense_linear: weight must be [out, 2] of Float on cpu, got [2, 4] of Float on cpu");
+            "qw::dense_linear: weight must be [out, 2] of Float" + on + ", got [2, 4] of Float" + on);
   EXPECT_EQ(with(x, at::ones({4, 2}, at::kDouble)),
-            "qw::dense_linear: weight must be [out, 2] of Float on cpu, got [4, 2] of Double on cpu");
-  EXPECT_EQ(with(x, at::empty({4, 2}, at::TensorOptions(at::kMeta))),
-            "qw::dense_linear: weight must be [out, 2] of Float on cpu, got [4, 2] of Float on meta");
+            "qw::dense_linear: weight must be [out, 2] of Float" + on + ", got [4, 2] of Double" + on);
+  EXPECT_EQ(with(x, ::at::empty({4, 2}, at::TensorOptions(at::kMeta))),
+            "qw::dense_linear: weight must be [out, 2] of Float" + on + ", got [4, 2] of Float on meta");
   EXPECT_EQ(with(at::ones({3, 2}).requires_grad_(), at::ones({2, 4})),
-            "qw::dense_linear: weight must be [out, 2] of Float on cpu, got [2, 4] of Float on cpu");
+            "qw::dense_linear: weight must be [out, 2] of Float" + on + ", got [2, 4] of Float" + on);
 }
 
 TEST(DenseLinear, RunsAndChecksUnderInferenceMode) {

@@ -9,6 +9,8 @@
 #include "support/sparse.h"
 #include "support/support.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -19,7 +21,7 @@ constexpr Divergence kAll[] = {Divergence::kSoftmax, Divergence::kLeastSquares, 
 
 at::Tensor none(at::ScalarType type) { return at::empty({0}, type); }
 
-at::Tensor ids(const std::vector<int32_t>& values) { return tensor_of(values, at::kInt); }
+at::Tensor ids(const std::vector<int32_t>& values) { return tensor_of(values, at::kInt).to(test::device()); }
 
 // y log y, with 0 at 0.
 at::Tensor entropy(const at::Tensor& y) { return at::xlogy(y, y); }
@@ -283,6 +285,7 @@ TEST(Divergence, IsNotPartOfTheGraph) {
 }
 
 TEST(Divergence, Refusals) {
+  const std::string on = " on " + test::device_name();
   const at::Tensor z = at::ones({4, 2});
   const at::Tensor nothing = none(at::kFloat), no_ids = none(at::kInt);
   const LabelTensors by_class{ids({0, 2, 3}), ids({0, 1, 1}), nothing, nothing};
@@ -307,13 +310,13 @@ TEST(Divergence, Refusals) {
   EXPECT_EQ(softmax_with([](auto& labels) { labels.classes = labels.classes.to(at::kLong); }),
             "qw::divergence: classes must be one contiguous row of Int, got Long [3]");
   EXPECT_EQ(refused(Divergence::kSoftmax, z, at::ones({3, 2}), by_class),
-            "qw::divergence: shift must be [4, 2] or [0] of Float on cpu, got [3, 2] of Float on cpu");
+            "qw::divergence: shift must be [4, 2] or [0] of Float" + on + ", got [3, 2] of Float" + on);
   EXPECT_EQ(refused(Divergence::kSoftmax, z, at::ones({4, 2}, at::kDouble), by_class),
-            "qw::divergence: shift must be [4, 2] or [0] of Float on cpu, got [4, 2] of Double on cpu");
+            "qw::divergence: shift must be [4, 2] or [0] of Float" + on + ", got [4, 2] of Double" + on);
   EXPECT_EQ(softmax_with([](auto& labels) {
               labels.targets = at::ones({3, 1});
             }),
-            "qw::divergence: targets must be [3, 2] or [0] of Float on cpu, got [3, 1] of Float on cpu");
+            "qw::divergence: targets must be [3, 2] or [0] of Float" + on + ", got [3, 1] of Float" + on);
   EXPECT_EQ(softmax_with([](auto& labels) { labels.classes = ids({0}); }),
             "qw::divergence: 3 nodes need as many classes or rows of targets, and not both; got 1 classes "
             "and targets [0]");
@@ -328,7 +331,7 @@ TEST(Divergence, Refusals) {
   EXPECT_EQ(refused(Divergence::kLeastSquares, z, nothing, by_class),
             "qw::divergence: classes serve softmax only; give targets");
   EXPECT_EQ(softmax_with([](auto& labels) { labels.class_weights = at::ones({3}); }),
-            "qw::divergence: class_weights must be [2] or [0] of Float on cpu, got [3] of Float on cpu");
+            "qw::divergence: class_weights must be [2] or [0] of Float" + on + ", got [3] of Float" + on);
 }
 
 TEST(Divergence, ChecksAlsoUnderInferenceMode) {

@@ -5,14 +5,15 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "ops/edge_values_parts.h"
-#include "support/sparse.h"
 #include "support/support.h"
+
+#include "support/sparse_on_device.h"
 
 namespace qw {
 namespace {
 
 using test::refusal;
-using test::tensor_of;
+using test::on_device::tensor_of;
 
 at::Tensor indices(const std::vector<int64_t>& values) { return tensor_of(values, at::kLong); }
 
@@ -97,6 +98,7 @@ TEST(EdgeValues, HasNoSecondDerivative) {
 }
 
 TEST(EdgeValues, Refusals) {
+  const std::string on = " on " + test::device_name();
   const EntryEdges good = path_with_loops();
   const at::Tensor weights = at::ones({4});
   EXPECT_EQ(refusal([&] {
@@ -112,22 +114,22 @@ TEST(EdgeValues, Refusals) {
   EXPECT_EQ(refusal([&] {
               edge_values(weights, {good.edges.to(at::kMeta), good.entries_of});
             }),
-            "qw::edge_values: edges is on meta, the values are on cpu");
-  const std::string wanted = "qw::edge_values: entries_of must be contiguous [4, 2] of Long on cpu, got ";
+            "qw::edge_values: edges is on meta, the values are" + on);
+  const std::string wanted = "qw::edge_values: entries_of must be contiguous [4, 2] of Long" + on + ", got ";
   const auto refused = [&](const at::Tensor& entries_of) {
     return refusal([&] { edge_values(weights, {good.edges, entries_of}); });
   };
-  EXPECT_EQ(refused(good.entries_of.slice(0, 0, 3)), wanted + "[3, 2] of Long on cpu");
-  EXPECT_EQ(refused(good.entries_of.view({2, 4})), wanted + "[2, 4] of Long on cpu");
-  EXPECT_EQ(refused(good.entries_of.view(-1)), wanted + "[8] of Long on cpu");
-  EXPECT_EQ(refused(good.entries_of.to(at::kInt)), wanted + "[4, 2] of Int on cpu");
-  EXPECT_EQ(refused(good.entries_of.t().contiguous().t()), wanted + "strided [4, 2] of Long on cpu");
+  EXPECT_EQ(refused(good.entries_of.slice(0, 0, 3)), wanted + "[3, 2] of Long" + on);
+  EXPECT_EQ(refused(good.entries_of.view({2, 4})), wanted + "[2, 4] of Long" + on);
+  EXPECT_EQ(refused(good.entries_of.view(-1)), wanted + "[8] of Long" + on);
+  EXPECT_EQ(refused(good.entries_of.to(at::kInt)), wanted + "[4, 2] of Int" + on);
+  EXPECT_EQ(refused(good.entries_of.t().contiguous().t()), wanted + "strided [4, 2] of Long" + on);
   EXPECT_EQ(refused(good.entries_of.to(at::kMeta)), wanted + "[4, 2] of Long on meta");
   EXPECT_EQ(refusal([&] { ops::edge_values_backward(at::ones({}), good.entries_of); }),
             "qw::edge_values_backward: gradient must be [entries] of float32 or float64, got [] of Float");
   EXPECT_EQ(refusal([&] { ops::edge_values_backward(at::ones({7}), indices({1})); }),
-            "qw::edge_values_backward: entries_of must be contiguous [1, 2] of Long on cpu, got [1] of Long "
-            "on cpu");
+            "qw::edge_values_backward: entries_of must be contiguous [1, 2] of Long" + on +
+                ", got [1] of Long" + on);
 }
 
 TEST(EdgeValues, ChecksAlsoUnderInferenceMode) {

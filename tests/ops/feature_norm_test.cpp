@@ -11,10 +11,20 @@
 #include "support/sparse.h"
 #include "support/support.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
 using test::refusal;
+
+// `text`, which says "on cpu", for the device under test.
+std::string here(std::string text) {
+  const std::string cpu = "on cpu";
+  for (size_t at = text.find(cpu); at != std::string::npos; at = text.find(cpu, at + 1))
+    text.replace(at, cpu.size(), "on " + test::device_name());
+  return text;
+}
 
 constexpr double kMomentum = 0.1, kEps = 1e-5;
 
@@ -171,7 +181,10 @@ TEST(LayerNorm, IsTorchs) {
 
 TEST(LayerNorm, NormalisesWideRows) {
   const Norm norm(3, 5000, at::kDouble);
-  expect_close({norm.layer()}, {norm.torch_layer()}, 1e-11);
+  const at::Tensor found = norm.layer(), expected = norm.torch_layer();
+  expect_close({found}, {expected}, 1e-11);
+  const at::Tensor incoming = at::randn({3, 5000}, at::kDouble);
+  expect_close(norm.gradients(found, incoming), norm.gradients(expected, incoming), 1e-10);
   const at::Tensor plain = layer_norm(norm.x, at::ones({5000}, at::kDouble), at::zeros({5000}, at::kDouble));
   EXPECT_TRUE(at::allclose(plain.mean(1), at::zeros({3}, at::kDouble), 0, 1e-13));
   EXPECT_TRUE(at::allclose(plain.square().mean(1), at::ones({3}, at::kDouble), 0, 1e-5));
@@ -326,15 +339,15 @@ TEST(BatchNorm, Refusals) {
             }),
             "qw::batch_norm: training needs at least 2 rows to take a variance of, got 1");
   EXPECT_EQ(with([](auto& in) { in.weight = at::ones({3}); }),
-            "qw::batch_norm: weight must be [2] of Float on cpu, got [3] of Float on cpu");
+            here("qw::batch_norm: weight must be [2] of Float on cpu, got [3] of Float on cpu"));
   EXPECT_EQ(with([](auto& in) { in.bias = at::ones({2}, at::kDouble); }),
-            "qw::batch_norm: bias must be [2] of Float on cpu, got [2] of Double on cpu");
+            here("qw::batch_norm: bias must be [2] of Float on cpu, got [2] of Double on cpu"));
   EXPECT_EQ(with([](auto& in) {
               in.running_mean = at::ones({2, 1});
             }),
-            "qw::batch_norm: running_mean must be [2] of Float on cpu, got [2, 1] of Float on cpu");
+            here("qw::batch_norm: running_mean must be [2] of Float on cpu, got [2, 1] of Float on cpu"));
   EXPECT_EQ(with([](auto& in) { in.running_var = at::ones({0}); }),
-            "qw::batch_norm: running_var must be [2] of Float on cpu, got [0] of Float on cpu");
+            here("qw::batch_norm: running_var must be [2] of Float on cpu, got [0] of Float on cpu"));
   EXPECT_EQ(with([](auto& in) {
               in.running_mean = at::ones({2, 2}).select(1, 0);
             }),
@@ -357,27 +370,28 @@ TEST(LayerNorm, Refusals) {
   EXPECT_EQ(refused(at::ones({3, 2}, at::kInt), ones, ones, kEps),
             "qw::layer_norm: x must be float32 or float64, got Int");
   EXPECT_EQ(refused(x, at::ones({3}), ones, kEps),
-            "qw::layer_norm: weight must be [2] of Float on cpu, got [3] of Float on cpu");
+            here("qw::layer_norm: weight must be [2] of Float on cpu, got [3] of Float on cpu"));
   EXPECT_EQ(refused(x, ones, at::ones({2}, at::kDouble), kEps),
-            "qw::layer_norm: bias must be [2] of Float on cpu, got [2] of Double on cpu");
+            here("qw::layer_norm: bias must be [2] of Float on cpu, got [2] of Double on cpu"));
   EXPECT_EQ(refused(x, ones, ones, -1e-5), "qw::layer_norm: eps must be positive and finite, got -1e-05");
 }
 
 TEST(FeatureNorm, BackwardRefusals) {
   const at::Tensor x = at::ones({3, 2}), ones = at::ones({2});
   const auto by_column = at::ones({2, 2}, at::kDouble), by_row = at::ones({2, 3}, at::kDouble);
+  EXPECT_EQ(refusal([&] { ops::batch_norm_backward(x, ones, by_row, x, true); }),
+            here("qw::batch_norm_backward: statistics must be [2, 2] of Double on cpu, got [2, 3] of Double "
+                 "on cpu"));
+  EXPECT_EQ(refusal([&] { ops::layer_norm_backward(x, ones, by_column, x); }),
+            here("qw::layer_norm_backward: statistics must be [2, 3] of Double on cpu, got [2, 2] of Double "
+                 "on cpu"));
   EXPECT_EQ(
-      refusal([&] { ops::batch_norm_backward(x, ones, by_row, x, true); }),
-      "qw::batch_norm_backward: statistics must be [2, 2] of Double on cpu, got [2, 3] of Double on cpu");
-  EXPECT_EQ(
-      refusal([&] { ops::layer_norm_backward(x, ones, by_column, x); }),
-      "qw::layer_norm_backward: statistics must be [2, 3] of Double on cpu, got [2, 2] of Double on cpu");
-  EXPECT_EQ(refusal([&] {
-              ops::batch_norm_backward(x, ones, by_column, at::ones({2, 3}), true);
-            }),
-            "qw::batch_norm_backward: gradient must be [3, 2] of Float on cpu, got [2, 3] of Float on cpu");
+      refusal([&] {
+        ops::batch_norm_backward(x, ones, by_column, at::ones({2, 3}), true);
+      }),
+      here("qw::batch_norm_backward: gradient must be [3, 2] of Float on cpu, got [2, 3] of Float on cpu"));
   EXPECT_EQ(refusal([&] { ops::layer_norm_backward(x, at::ones({3}), by_row, x); }),
-            "qw::layer_norm_backward: weight must be [2] of Float on cpu, got [3] of Float on cpu");
+            here("qw::layer_norm_backward: weight must be [2] of Float on cpu, got [3] of Float on cpu"));
 }
 
 TEST(FeatureNorm, ChecksAlsoUnderInferenceMode) {

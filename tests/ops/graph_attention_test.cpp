@@ -15,10 +15,25 @@
 #include "support/sparse.h"
 #include "support/support.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
 using test::refusal;
+
+// `text`, which says "on cpu", for the device under test.
+std::string here(std::string text) {
+  const std::string cpu = "on cpu";
+  for (size_t at = text.find(cpu); at != std::string::npos; at = text.find(cpu, at + 1))
+    text.replace(at, cpu.size(), "on " + test::device_name());
+  return text;
+}
+
+template <class Value>
+at::Tensor tensor_of(const std::vector<Value>& values, at::ScalarType type) {
+  return test::tensor_of(values, type).to(test::device());
+}
 
 // A pattern and, for the slow reference, the row and the column of each entry.
 struct Arcs {
@@ -48,11 +63,11 @@ Arcs arcs_of(const std::vector<std::vector<int64_t>>& senders) {
     }
     transposed_offsets.push_back(static_cast<int64_t>(order.size()));
   }
-  return {{test::tensor_of(offsets, at::kLong), test::tensor_of(columns, at::kInt),
-           test::tensor_of(transposed_offsets, at::kLong), test::tensor_of(transposed_columns, at::kInt),
-           test::tensor_of(order, at::kLong)},
-          test::tensor_of(targets, at::kLong),
-          test::tensor_of(sources, at::kLong)};
+  return {
+      {tensor_of(offsets, at::kLong), tensor_of(columns, at::kInt), tensor_of(transposed_offsets, at::kLong),
+       tensor_of(transposed_columns, at::kInt), tensor_of(order, at::kLong)},
+      tensor_of(targets, at::kLong),
+      tensor_of(sources, at::kLong)};
 }
 
 // Directed, with self-loops, a duplicate entry, a row without entries (1), a node that sends nothing (2) and,
@@ -95,16 +110,16 @@ at::Tensor run(const Arcs& arcs, const Inputs& inputs, const GraphAttentionOptio
 
 // [entries, heads]: what each attention weight is multiplied by.
 at::Tensor dropout_mask(int64_t entries, int64_t heads, const GraphAttentionOptions& options) {
-  at::Tensor mask = at::ones({entries, heads}, at::kDouble);
-  if (options.dropout == 0) return mask;
+  if (options.dropout == 0) return at::ones({entries, heads}, at::kDouble);
+  std::vector<double> mask(entries * heads);
   for (int64_t t = 0; t < entries * heads; ++t) {
     const PhiloxBlock block = philox({static_cast<uint32_t>(t / 4), 0, static_cast<uint32_t>(options.layer),
                                       static_cast<uint32_t>(options.epoch)},
                                      static_cast<uint64_t>(options.seed));
     const bool dropped = block[t % 4] < options.dropout * 0x1p32;
-    mask.data_ptr<double>()[t] = dropped ? 0 : 1 / (1 - options.dropout);
+    mask[t] = dropped ? 0 : 1 / (1 - options.dropout);
   }
-  return mask;
+  return tensor_of(mask, at::kDouble).view({entries, heads});
 }
 
 // GATConv with one torch function after the other, in double.
@@ -168,6 +183,20 @@ TEST_P(GraphAttentionOf, RowsLongerThanABlockWithWeightsAndDropout) {
   }
 }
 
+TEST_P(GraphAttentionOf, HeadsDeeperThanAWarpAndRowsFarLongerThanTheAverage) {
+  std::vector<std::vector<int64_t>> senders(60);
+  for (int64_t i = 0; i < 60; ++i) senders[i] = {i, (i + 1) % 60, 7};
+  for (int64_t j = 0; j < 60; ++j) senders[4].insert(senders[4].end(), {j, j, 59 - j});
+  const Arcs arcs = arcs_of(senders);
+  const std::vector<std::pair<int64_t, int64_t>> heads_and_depths{{2, 33},  {1, 64},  {1, 65}, {2, 130},
+                                                                  {1, 260}, {1, 520}, {8, 64}, {40, 1}};
+  for (const auto& [heads, depth] : heads_and_depths) {
+    SCOPED_TRACE(testing::Message() << heads << " heads of " << depth);
+    expect_as_slow(arcs, random_inputs(arcs, heads, depth, GetParam(), depth != 64),
+                   {.dropout = 0.4, .seed = 5, .epoch = 1, .layer = 2});
+  }
+}
+
 TEST_P(GraphAttentionOf, TakesNonContiguousInput) {
   const Arcs arcs = random_arcs(20, 0.3);
   const Inputs plain = random_inputs(arcs, 2, 3, GetParam(), true);
@@ -194,7 +223,7 @@ TEST_P(GraphAttentionOf, EmptyGraphsOneEntryAndNoColumns) {
 TEST_P(GraphAttentionOf, ScoresFarApartNeitherOverflowNorLoseTheLargest) {
   const Arcs arcs = arcs_of({{0, 1, 2}, {}, {}});
   Inputs inputs = random_inputs(arcs, 1, 4, GetParam(), false);
-  inputs.source_scores = test::tensor_of(std::vector<double>{1e4, -1e4, -1e30}, at::kDouble).to(GetParam());
+  inputs.source_scores = tensor_of(std::vector<double>{1e4, -1e4, -1e30}, at::kDouble).to(GetParam());
   inputs.source_scores = inputs.source_scores.view({3, 1});
   EXPECT_TRUE(at::equal(run(arcs, inputs, {})[0], inputs.features[0]));
 }
@@ -231,14 +260,14 @@ TEST(GraphAttention, GradientsAreFiniteDifferences) {
   const at::NoGradGuard no_gradient;
   constexpr double kStep = 1e-6;
   for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-    double* values = leaves[leaf].data_ptr<double>();
+    const at::Tensor values = leaves[leaf].view(-1);
     for (int64_t k = 0; k < leaves[leaf].numel(); ++k) {
-      const double value = values[k];
-      values[k] = value + kStep;
+      const auto value = values[k].item<double>();
+      values[k].fill_(value + kStep);
       const double above = loss().item<double>();
-      values[k] = value - kStep;
+      values[k].fill_(value - kStep);
       const double below = loss().item<double>();
-      values[k] = value;
+      values[k].fill_(value);
       EXPECT_NEAR(gradients[leaf].view(-1)[k].item<double>(), (above - below) / (2 * kStep), 1e-8)
           << "input " << leaf << " element " << k;
     }
@@ -381,16 +410,18 @@ TEST(GraphAttention, RefusesTensorsThatDoNotFit) {
               in.source_scores = at::zeros({3, 0});
             }),
             "qw::graph_attention: source_scores must be [3, H] with at least one head, got [3, 0]");
-  EXPECT_EQ(refusal_with([](Inputs& in) {
-              in.source_scores = at::zeros({2, 2});
-            }),
-            "qw::graph_attention: source_scores must be [3, 2] of Float on cpu, got [2, 2] of Float on cpu");
-  EXPECT_EQ(refusal_with([](Inputs& in) {
-              in.target_scores = at::zeros({3, 2}, at::kDouble);
-            }),
-            "qw::graph_attention: target_scores must be [3, 2] of Float on cpu, got [3, 2] of Double on cpu");
+  EXPECT_EQ(
+      refusal_with([](Inputs& in) {
+        in.source_scores = at::zeros({2, 2});
+      }),
+      here("qw::graph_attention: source_scores must be [3, 2] of Float on cpu, got [2, 2] of Float on cpu"));
+  EXPECT_EQ(
+      refusal_with([](Inputs& in) {
+        in.target_scores = at::zeros({3, 2}, at::kDouble);
+      }),
+      here("qw::graph_attention: target_scores must be [3, 2] of Float on cpu, got [3, 2] of Double on cpu"));
   EXPECT_EQ(refusal_with([](Inputs& in) { in.edge_weights = at::zeros({5}); }),
-            "qw::graph_attention: edge_weights must be [6] of Float on cpu, got [5] of Float on cpu");
+            here("qw::graph_attention: edge_weights must be [6] of Float on cpu, got [5] of Float on cpu"));
 }
 
 TEST(GraphAttention, RefusesOptionsOutOfRange) {
@@ -419,15 +450,15 @@ TEST(GraphAttention, BackwardChecksWhatItIsGiven) {
   const at::Tensor wide = at::ones({3, 4});
   EXPECT_EQ(
       call({good, good, good}, wide),
-      "qw::graph_attention_backward: result must be [3, 4] of Float on cpu, got [3, 2] of Float on cpu");
+      here(
+          "qw::graph_attention_backward: result must be [3, 4] of Float on cpu, got [3, 2] of Float on cpu"));
+  EXPECT_EQ(call({wide, wide, good}, wide), here("qw::graph_attention_backward: maximum must be [3, 2] of "
+                                                 "Float on cpu, got [3, 4] of Float on cpu"));
   EXPECT_EQ(
-      call({wide, wide, good}, wide),
-      "qw::graph_attention_backward: maximum must be [3, 2] of Float on cpu, got [3, 4] of Float on cpu");
-  EXPECT_EQ(call({wide, good, wide}, wide),
-            "qw::graph_attention_backward: sum must be [3, 2] of Float on cpu, got [3, 4] of Float on cpu");
-  EXPECT_EQ(
-      call({wide, good, good}, good),
-      "qw::graph_attention_backward: gradient must be [3, 4] of Float on cpu, got [3, 2] of Float on cpu");
+      call({wide, good, wide}, wide),
+      here("qw::graph_attention_backward: sum must be [3, 2] of Float on cpu, got [3, 4] of Float on cpu"));
+  EXPECT_EQ(call({wide, good, good}, good), here("qw::graph_attention_backward: gradient must be [3, 4] of "
+                                                 "Float on cpu, got [3, 2] of Float on cpu"));
   EXPECT_EQ(call({wide, good, good}, wide),
             "qw::graph_attention_backward: there is no gradient for edge weights that are not there");
 }

@@ -5,15 +5,15 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "qw/graph/generators.h"
-#include "support/graph_tensors.h"
-#include "support/sparse.h"
 #include "support/support.h"
+
+#include "support/sparse_on_device.h"
 
 namespace qw {
 namespace {
 
-using test::incidence_tensors;
 using test::refusal;
+using test::on_device::incidence_tensors;
 
 // S as the dense matrix of its definition.
 at::Tensor dense_incidence(const Graph& graph, at::ScalarType type) {
@@ -54,6 +54,35 @@ TEST_P(IncidenceOf, IsTheDenseProductExactly) {
       EXPECT_TRUE(at::equal(incidence(flow, tensors), matrix.mm(flow)));
       EXPECT_TRUE(at::equal(incidence_transpose(potential, tensors), matrix.t().mm(potential)));
     }
+  }
+}
+
+// A hub has more arcs than a few threads should add alone.
+TEST_P(IncidenceOf, OfAHubIsTheSum) {
+  constexpr int64_t kLeaves = 3000;
+  std::vector<std::pair<NodeId, NodeId>> edges;
+  for (NodeId leaf = 1; leaf <= kLeaves; ++leaf) edges.emplace_back(0, leaf);
+  const Graph graph = Graph::build(test::edge_list(kLeaves + 1, edges));
+  const IncidenceTensors tensors = incidence_tensors(graph);
+  for (const int64_t columns : {1, 7, 64}) {
+    const at::Tensor flow = whole_numbers(kLeaves, columns, GetParam());
+    const at::Tensor heads = tensors.heads.to(at::kLong), tails = tensors.tails.to(at::kLong);
+    const at::Tensor expected =
+        at::zeros({kLeaves + 1, columns}, GetParam()).index_add(0, heads, flow).index_add(0, tails, -flow);
+    EXPECT_TRUE(at::equal(incidence(flow, tensors), expected));
+  }
+}
+
+TEST_P(IncidenceOf, IntoOverwritesWhatIsThere) {
+  for (const Graph& graph : graphs()) {
+    const IncidenceTensors tensors = incidence_tensors(graph);
+    const at::Tensor flow = whole_numbers(graph.num_edges(), 7, GetParam());
+    const at::Tensor result = at::full({graph.num_nodes(), 7}, 5.0, GetParam());
+    incidence_into(flow, tensors, result);
+    EXPECT_TRUE(at::equal(result, incidence(flow, tensors)));
+    const at::Tensor columns = whole_numbers(7, graph.num_edges(), GetParam()).t();
+    incidence_into(columns, tensors, result);
+    EXPECT_TRUE(at::equal(result, incidence(columns, tensors)));
   }
 }
 
@@ -140,6 +169,27 @@ TEST(Incidence, Refusals) {
   bad.offsets = good.offsets.slice(0, 0, 0);
   EXPECT_EQ(refusal([&] { incidence(flow, bad); }),
             "qw::incidence: offsets must have one entry more than there are nodes, got none");
+}
+
+TEST(Incidence, IntoTakesNoGradientAndRefusesWhatDoesNotFit) {
+  const std::string on = " on " + test::device_name();
+  const IncidenceTensors good = incidence_tensors(Graph::build(test::edge_list(3, {{0, 1}, {1, 2}})));
+  const at::Tensor flow = at::ones({2, 4}).requires_grad_();
+  const at::Tensor result = at::zeros({3, 4});
+  incidence_into(flow, good, result);
+  EXPECT_FALSE(result.requires_grad());
+  const std::string wanted = "qw::incidence_into_: result must be contiguous [3, 4] of Float" + on + ", got ";
+  const auto refused = [&](const at::Tensor& into) {
+    return refusal([&] { incidence_into(flow, good, into); });
+  };
+  EXPECT_EQ(refused(at::zeros({2, 4})), wanted + "[2, 4] of Float" + on);
+  EXPECT_EQ(refused(at::zeros({3})), wanted + "[3] of Float" + on);
+  EXPECT_EQ(refused(at::zeros({3, 4}, at::kDouble)), wanted + "[3, 4] of Double" + on);
+  EXPECT_EQ(refused(at::zeros({4, 3}).t()), wanted + "strided [3, 4] of Float" + on);
+  EXPECT_EQ(refusal([&] {
+              incidence_into(at::zeros({3, 4}), good, result);
+            }),
+            "qw::incidence_into_: flow must be [2, C], a row for each edge, got [3, 4]");
 }
 
 TEST(Incidence, ChecksAlsoUnderInferenceMode) {

@@ -10,15 +10,16 @@
 #include "qw/graph/generators.h"
 #include "qw/graph/matrix.h"
 #include "qw/ops/edge_values.h"
-#include "support/sparse.h"
 #include "support/support.h"
+
+#include "support/sparse_on_device.h"
 
 namespace qw {
 namespace {
 
 using test::refusal;
-using test::sparse_matrix;
-using test::tensor_of;
+using test::on_device::sparse_matrix;
+using test::on_device::tensor_of;
 
 at::Tensor numbers(const std::vector<double>& values) { return tensor_of(values, at::kDouble); }
 
@@ -123,6 +124,25 @@ TEST_P(NormaliseAs, GradientIsThatOfFiniteDifferences) {
         EXPECT_TRUE(at::allclose(in_single.to(at::kDouble), gradient, 1e-4, 1e-5)) << nodes;
       }
     }
+  }
+}
+
+// A row and a column that are full, and no row without entries, which the reference cannot differentiate; the
+// second graph has so many entries that the GPU takes another way.
+TEST_P(NormaliseAs, HubsAreThoseOfTheDenseReference) {
+  for (const auto& [nodes, density] : {std::pair{600, 0.01}, std::pair{1500, 1.0}}) {
+    const at::Tensor mask = at::rand({nodes, nodes}) < density;
+    mask.select(0, 0).fill_(true);
+    mask.select(1, 3).fill_(true);
+    const SparsePattern pattern = pattern_of(mask);
+    const at::Tensor values = (at::rand({pattern.columns.size(0)}, at::kDouble) + 0.2).requires_grad_();
+    const at::Tensor weight = at::randn_like(values);
+    const at::Tensor result = normalise(pattern, values, GetParam());
+    const at::Tensor expected = dense_reference(pattern, values, GetParam());
+    EXPECT_TRUE(at::allclose(result, expected, 1e-11, 1e-13)) << nodes;
+    EXPECT_TRUE(at::allclose(torch::autograd::grad({result}, {values}, {weight})[0],
+                             torch::autograd::grad({expected}, {values}, {weight})[0], 1e-9, 1e-11))
+        << nodes;
   }
 }
 
@@ -320,6 +340,7 @@ TEST(Normalise, WithoutAnOrderOnlyTheSymmetricGradientIsRefused) {
 }
 
 TEST(Normalise, RefusesValuesAndKinds) {
+  const std::string on = " on " + test::device_name();
   const SparsePattern good = sparse_matrix(3, 3, 1.0, at::kFloat).pattern;
   const at::Tensor values = at::ones({9});
   const auto refused = [&](const at::Tensor& given) {
@@ -331,7 +352,7 @@ TEST(Normalise, RefusesValuesAndKinds) {
             "qw::normalise: values must be [9] of float32 or float64, got [9, 1] of Float");
   EXPECT_EQ(refused(values.to(at::kHalf)),
             "qw::normalise: values must be [9] of float32 or float64, got [9] of Half");
-  EXPECT_EQ(refused(values.to(at::kMeta)), "qw::normalise: offsets is on cpu, the values are on meta");
+  EXPECT_EQ(refused(values.to(at::kMeta)), "qw::normalise: offsets is" + on + ", the values are on meta");
   for (const int kind : {-1, 3}) {
     EXPECT_EQ(
         refusal([&] { normalise(good, values, static_cast<Normalisation>(kind)); }),
@@ -364,6 +385,7 @@ TEST(Normalise, RefusesPatterns) {
 }
 
 TEST(Normalise, BackwardChecksItsOwnInput) {
+  const std::string on = " on " + test::device_name();
   const SparsePattern pattern = sparse_matrix(3, 3, 1.0, at::kFloat).pattern;
   const at::Tensor nine = at::ones({9}), three = at::ones({3});
   const auto refused = [&](const at::Tensor& normalised, const at::Tensor& scales, const at::Tensor& gradient,
@@ -373,11 +395,11 @@ TEST(Normalise, BackwardChecksItsOwnInput) {
   EXPECT_EQ(refused(three, three, nine),
             "qw::normalise_backward: normalised must be [9] of float32 or float64, got [3] of Float");
   EXPECT_EQ(refused(nine, nine, nine),
-            "qw::normalise_backward: scales must be [3] of Float on cpu, got [9] of Float on cpu");
+            "qw::normalise_backward: scales must be [3] of Float" + on + ", got [9] of Float" + on);
   EXPECT_EQ(refused(nine, three, nine, Normalisation::kSoftmax),
-            "qw::normalise_backward: scales must be [0] of Float on cpu, got [3] of Float on cpu");
+            "qw::normalise_backward: scales must be [0] of Float" + on + ", got [3] of Float" + on);
   EXPECT_EQ(refused(nine, three, nine.to(at::kDouble)),
-            "qw::normalise_backward: gradient must be [9] of Float on cpu, got [9] of Double on cpu");
+            "qw::normalise_backward: gradient must be [9] of Float" + on + ", got [9] of Double" + on);
 }
 
 }  // namespace

@@ -4,15 +4,18 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "support/sparse.h"
+#include "ops/spmm_parts.h"
 #include "support/support.h"
+
+#include "support/sparse_on_device.h"
 
 namespace qw {
 namespace {
 
 using test::refusal;
 using test::Sparse;
-using test::sparse_matrix;
+using test::on_device::sparse_matrix;
+using test::on_device::tensor_of;
 
 class SpmmOf : public testing::TestWithParam<at::ScalarType> {};
 
@@ -57,10 +60,9 @@ INSTANTIATE_TEST_SUITE_P(Types, SpmmOf, testing::Values(at::kFloat, at::kDouble)
 TEST(Spmm, SymmetricPatternIsItsOwnTranspose) {
   // A triangle with a tail: 0 - 1 - 2 - 0, 2 - 3, each edge of a weight of its own.
   const std::vector<int64_t> offsets{0, 2, 4, 7, 8};
-  const SparsePattern pattern =
-      SparsePattern::symmetric(test::tensor_of(offsets, at::kLong),
-                               test::tensor_of(std::vector<int32_t>{1, 2, 0, 2, 0, 1, 3, 2}, at::kInt));
-  const at::Tensor values = test::tensor_of(std::vector<double>{2, 3, 2, 5, 3, 5, 7, 7}, at::kDouble);
+  const SparsePattern pattern = SparsePattern::symmetric(
+      tensor_of(offsets, at::kLong), tensor_of(std::vector<int32_t>{1, 2, 0, 2, 0, 1, 3, 2}, at::kInt));
+  const at::Tensor values = tensor_of(std::vector<double>{2, 3, 2, 5, 3, 5, 7, 7}, at::kDouble);
   const at::Tensor x = at::randn({4, 3}, at::kDouble).requires_grad_();
   const at::Tensor weight = at::randn({4, 3}, at::kDouble);
   const at::Tensor gradient = torch::autograd::grad({(spmm(pattern, values, x) * weight).sum()}, {x})[0];
@@ -72,6 +74,44 @@ TEST(Spmm, EmptyMatrices) {
   EXPECT_TRUE(at::equal(spmm(none.pattern, none.values, at::ones({4, 2})), at::zeros({3, 2})));
   const Sparse no_rows = sparse_matrix(0, 4, 0.5, at::kFloat);
   EXPECT_EQ(spmm(no_rows.pattern, no_rows.values, at::ones({4, 2})).sizes(), (std::vector<int64_t>{0, 2}));
+}
+
+// Rows of the given lengths with entries anywhere in the 50 columns, in whole numbers.
+void expect_rows_of(const std::vector<int64_t>& lengths, int64_t width, at::ScalarType type) {
+  const at::Tensor counts = tensor_of(lengths, at::kLong);
+  const at::Tensor rows = at::repeat_interleave(counts);
+  const at::Tensor offsets = at::cat({at::zeros({1}, at::kLong), counts.cumsum(0)});
+  const at::Tensor columns = at::randint(0, 50, {rows.size(0)}, at::kInt);
+  const at::Tensor values = at::randint(-2, 3, {rows.size(0)}, type);
+  const at::Tensor x = at::randint(-2, 3, {50, width}, type);
+  const at::Tensor none = at::empty({0}, at::kLong);
+  const at::Tensor order = at::arange(rows.size(0) - 1, -1, -1, at::kLong);
+  const at::Tensor entries = values.unsqueeze(1) * x.index_select(0, columns);
+  const at::Tensor expected = at::zeros({counts.size(0), width}, type).index_add(0, rows, entries);
+  EXPECT_TRUE(at::equal(ops::csr_matmul(offsets, columns, none, values, x), expected)) << width;
+  EXPECT_TRUE(at::equal(ops::csr_matmul(offsets, columns, order, values.flip(0), x), expected)) << width;
+  const at::Tensor left = at::randint(-2, 3, {counts.size(0), width}, type);
+  EXPECT_TRUE(at::equal(ops::sampled_products(offsets, columns, left, x),
+                        (left.index_select(0, rows) * x.index_select(0, columns)).sum(1)))
+      << width;
+}
+
+TEST(Spmm, ShortRowsBesideLongOnes) {
+  for (const int64_t width : {3, 7, 8, 24, 47, 48, 130, 256, 300}) {
+    expect_rows_of({0, 1, 500, 3, 2, 1000, 33, 0, 129, 4, 65, 1, 2, 3}, width, at::kFloat);
+    expect_rows_of({0, 1, 500, 3, 2, 1000, 33, 0, 129, 4, 65, 1, 2, 3}, width, at::kDouble);
+  }
+  std::vector<int64_t> many(3000, 4);
+  many[1500] = 700;
+  for (const int64_t width : {7, 64}) expect_rows_of(many, width, at::kFloat);
+  for (const int64_t width : {1, 7, 64}) expect_rows_of({300, 299, 0, 301, 5000}, width, at::kFloat);
+}
+
+// Enough entries that rows of more than 4,096 are worth several blocks; two such rows begin in one piece of
+// 4,096, one ends at the end of such a piece.
+TEST(Spmm, HubsOfLargeMatrices) {
+  const std::vector<int64_t> lengths{100, 4097, 5000, 8192, 4996, 3, 20000, 0, 4096, 1 << 21, 9000};
+  for (const int64_t width : {1, 4}) expect_rows_of(lengths, width, at::kDouble);
 }
 
 TEST(Spmm, SameBitsForAnyNumberOfThreads) {
@@ -99,6 +139,7 @@ TEST(Spmm, HasNoSecondDerivative) {
 }
 
 TEST(Spmm, Refusals) {
+  const std::string on = " on " + test::device_name();
   const Sparse good = sparse_matrix(3, 4, 1.0, at::kFloat);
   const at::Tensor x = at::zeros({4, 2});
   EXPECT_EQ(refusal([&] {
@@ -106,9 +147,9 @@ TEST(Spmm, Refusals) {
             }),
             "qw::spmm: dense must be [4, C], a row for each column of the sparse matrix, got [3, 2]");
   EXPECT_EQ(refusal([&] { spmm(good.pattern, good.values.to(at::kDouble), x); }),
-            "qw::spmm: values must be [12] of Float on cpu, got [12] of Double on cpu");
+            "qw::spmm: values must be [12] of Float" + on + ", got [12] of Double" + on);
   EXPECT_EQ(refusal([&] { spmm(good.pattern, good.values.slice(0, 0, 5), x); }),
-            "qw::spmm: values must be [12] of Float on cpu, got [5] of Float on cpu");
+            "qw::spmm: values must be [12] of Float" + on + ", got [5] of Float" + on);
   SparsePattern bad = good.pattern;
   bad.order = good.pattern.order.slice(0, 0, 5);
   EXPECT_EQ(refusal([&] { spmm(bad, good.values, x); }),

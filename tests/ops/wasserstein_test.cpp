@@ -11,6 +11,8 @@
 #include "support/sparse.h"
 #include "support/support.h"
 
+#include "support/on_device.h"
+
 namespace qw {
 namespace {
 
@@ -19,8 +21,10 @@ using test::tensor_of;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-at::Tensor ids(const std::vector<int32_t>& values) { return tensor_of(values, at::kInt); }
-at::Tensor numbers(const std::vector<double>& values) { return tensor_of(values, at::kDouble); }
+at::Tensor ids(const std::vector<int32_t>& values) { return tensor_of(values, at::kInt).to(test::device()); }
+at::Tensor numbers(const std::vector<double>& values) {
+  return tensor_of(values, at::kDouble).to(test::device());
+}
 at::Tensor column(const std::vector<double>& values) { return numbers(values).unsqueeze(1); }
 at::Tensor all_of(int64_t nodes) { return at::arange(nodes, at::TensorOptions(at::kInt)); }
 
@@ -65,8 +69,8 @@ struct Setting {
     const IncidenceTensors tensors = test::incidence_tensors(graph);
     const auto count = static_cast<int64_t>(share * static_cast<double>(nodes));
     problem = {at::randperm(nodes, at::TensorOptions(at::kInt)).slice(0, 0, count).contiguous(),
-               tensors.heads,
-               tensors.tails,
+               tensors.heads.to(test::device()),
+               tensors.tails.to(test::device()),
                at::rand({graph.num_edges()}, at::kDouble) + 0.2,
                nodes,
                directed,
@@ -163,23 +167,21 @@ TEST(Wasserstein1Partial, IsWhatTheTransportPlanSays) {
   for (const bool directed : {false, true}) {
     const Setting setting(120, 5, directed);
     const TransportTensors& problem = setting.problem;
-    const auto vector_of = [](const at::Tensor& tensor) {
-      return std::vector<NodeId>(tensor.data_ptr<NodeId>(), tensor.data_ptr<NodeId>() + tensor.numel());
+    const auto ids_of = [](const at::Tensor& tensor) {
+      const at::Tensor here = tensor.cpu();
+      return std::vector<NodeId>(here.data_ptr<NodeId>(), here.data_ptr<NodeId>() + here.numel());
     };
-    const auto span_of = [](const at::Tensor& tensor) {
-      return std::span<const double>(tensor.data_ptr<double>(), tensor.numel());
+    const auto numbers_of = [](const at::Tensor& tensor) {
+      const at::Tensor here = tensor.cpu();
+      return std::vector<double>(here.data_ptr<double>(), here.data_ptr<double>() + here.numel());
     };
-    const auto costs = span_of(problem.costs);
-    const Graph graph = Graph::build({problem.num_nodes,
-                                      vector_of(problem.heads),
-                                      vector_of(problem.tails),
-                                      {costs.begin(), costs.end()},
-                                      {}},
-                                     {.directed = directed});
-    const std::vector<NodeId> labelled = vector_of(problem.labelled);
+    const Graph graph = Graph::build(
+        {problem.num_nodes, ids_of(problem.heads), ids_of(problem.tails), numbers_of(problem.costs), {}},
+        {.directed = directed});
+    const std::vector<NodeId> labelled = ids_of(problem.labelled);
     const std::vector<TransportColumn> expected =
         TransportPlan(graph, labelled, problem.slack)
-            .solve(span_of(setting.values), span_of(setting.targets), 5);
+            .solve(numbers_of(setting.values), numbers_of(setting.targets), 5);
     const auto [found, potential] = wasserstein1_partial(setting.values, setting.targets, problem);
     for (int64_t c = 0; c < 5; ++c) {
       EXPECT_EQ(found[c].item<double>(), expected[c].distance);
@@ -222,8 +224,8 @@ TEST(Wasserstein1Partial, GradientAlongBalancedStepsNeedsNoSlack) {
   Setting setting(34, 2, false, 1.0);
   const Graph karate = make_karate().graph;
   const IncidenceTensors tensors = test::incidence_tensors(karate);
-  setting.problem.heads = tensors.heads;
-  setting.problem.tails = tensors.tails;
+  setting.problem.heads = tensors.heads.to(test::device());
+  setting.problem.tails = tensors.tails.to(test::device());
   setting.problem.costs = at::rand({karate.num_edges()}, at::kDouble) + 0.2;
   setting.problem.slack = kInfinity;
   const auto balanced = [](const at::Tensor& any) { return any - any.mean(0, true); };
@@ -342,7 +344,7 @@ std::string refused(const std::function<void(Refused&)>& change) {
 }
 
 TEST(Wasserstein1Partial, RefusesShapesAndTypes) {
-  const std::string op = "qw::wasserstein1_partial: ";
+  const std::string op = "qw::wasserstein1_partial: ", on = " on " + test::device_name();
   EXPECT_EQ(refused([](Refused&) {}), "not refused");
   EXPECT_EQ(refused([](Refused& r) { r.problem.labelled = r.problem.labelled.to(at::kLong); }),
             op + "labelled must be one contiguous row of Int, got Long [3]");
@@ -361,17 +363,17 @@ TEST(Wasserstein1Partial, RefusesShapesAndTypes) {
   EXPECT_EQ(refused([](Refused& r) {
               r.targets = at::zeros({3, 1});
             }),
-            op + "targets must be [3, 2] of Float on cpu, got [3, 1] of Float on cpu");
+            op + "targets must be [3, 2] of Float" + on + ", got [3, 1] of Float" + on);
   EXPECT_EQ(refused([](Refused& r) { r.targets = r.targets.to(at::kDouble); }),
-            op + "targets must be [3, 2] of Float on cpu, got [3, 2] of Double on cpu");
+            op + "targets must be [3, 2] of Float" + on + ", got [3, 2] of Double" + on);
   EXPECT_EQ(refused([](Refused& r) {
               r.problem.costs = numbers({1, 2, 3});
             }),
-            op + "costs must be [2] or [0] of float32 or float64 on cpu, got [3] of Double on cpu");
+            op + "costs must be [2] or [0] of float32 or float64" + on + ", got [3] of Double" + on);
   EXPECT_EQ(refused([](Refused& r) {
               r.problem.costs = ids({1, 2});
             }),
-            op + "costs must be [2] or [0] of float32 or float64 on cpu, got [2] of Int on cpu");
+            op + "costs must be [2] or [0] of float32 or float64" + on + ", got [2] of Int" + on);
   EXPECT_EQ(refused([](Refused& r) {
               r.problem.costs = numbers({1, 2}).requires_grad_();
             }),

@@ -20,6 +20,10 @@ struct CsrMatrix {
 
 inline constexpr EdgeId kNoEdge = -1;
 
+// Where the rows of A + I begin, [N + 1]: those of A, with room for a diagonal entry where there is no
+// self-loop.
+std::vector<int64_t> offsets_with_diagonal(const Graph& graph);
+
 // A: entry (i, j) is the weight of the arc j -> i.
 CsrMatrix adjacency_matrix(const Graph& graph);
 

@@ -21,11 +21,12 @@ struct FlowOptions {
 
 // Distribution of |F| over the edges of the graph and the columns.
 struct FlowSummary {
-  double l1 = 0;                  // sum of cost * |F|
-  int64_t nonzeros = 0;           // of entries
-  int64_t entries = 0;            // edges that may carry flow, times columns
-  double violation = 0;           // of optimality, before the step that made this flow; 0 before any
-  std::vector<double> quantiles;  // of |F| at 0, 1/4, 1/2, 3/4, 0.9, 0.99, 1
+  double l1 = 0;         // sum of cost * |F|
+  int64_t nonzeros = 0;  // of entries
+  int64_t entries = 0;   // edges that may carry flow, times columns
+  double violation = 0;  // of optimality, before the step that made this flow; 0 before any
+  // Of |F| at 0, 1/4, 1/2, 3/4, 0.9, 0.99, 1; of more than 2^26 entries every k-th is looked at.
+  std::vector<double> quantiles;
 };
 
 class Flow {
@@ -37,9 +38,10 @@ class Flow {
   const std::vector<EdgeId>& carriers() const { return carriers_; }
   int64_t num_edges() const { return num_edges_; }
 
-  // S F [N, C]; computed once after every change.
+  // S F [N, C]; computed once after every change, always in the same place.
   const at::Tensor& brought();
-  double cost() const;  // the sum of cost * |F| now
+  double cost() const;             // the sum of cost * |F| now
+  at::Tensor cost_tensor() const;  // the same, [] float64 where the flow is; changes with it
 
   // One step with residual [N, C] and, when the flow is also read by the edge predictor, the gradient that
   // backward() left in values(), which is then dropped.
@@ -56,6 +58,7 @@ class Flow {
   std::vector<Buffer> state() const;    // the flow and what was measured of it
   std::vector<Buffer> moments() const;  // what else its next steps need
   int64_t steps() const { return options_.step.step; }
+  void set_steps(int64_t steps) { options_.step.step = steps; }
   void changed(int64_t steps);  // after its state was overwritten by that of so many steps
 
  private:
@@ -65,7 +68,8 @@ class Flow {
   FlowEdges edges_;
   IncidenceTensors incidence_;
   at::Tensor values_, first_moment_, second_moment_;
-  at::Tensor brought_;   // undefined after a change
+  at::Tensor brought_;  // what values_ bring, unless they changed since
+  bool stale_ = true;
   at::Tensor measured_;  // [3]: what flow_step_ returned
 };
 

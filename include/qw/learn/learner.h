@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "qw/graph/graph.h"
@@ -37,9 +38,30 @@ struct LearnInput {
       network_from;  // a model file: its network is taken and stays as it is; only the flow is learned
 };
 
+// A number that was computed on a device and may still be there: to look at it is to wait for it.
+class Measured {
+ public:
+  Measured() = default;
+  explicit Measured(at::Tensor value, double factor = 1) : value_(std::move(value)), factor_(factor) {}
+  operator double() const;                             // NOLINT(google-explicit-constructor): it is a number
+  const at::Tensor& tensor() const { return value_; }  // [] float64, without the factor
+
+ private:
+  at::Tensor value_;
+  double factor_ = 1;
+};
+
 struct StepReport {
-  double loss = 0;        // what was minimised: flow cost + lambda * divergence, or the divergence alone
-  double divergence = 0;  // mean (or sum) over the training nodes, before the step
+  Measured loss;        // what was minimised: flow cost + lambda * divergence, or the divergence alone
+  Measured divergence;  // mean (or sum) over the training nodes, before the step
+};
+
+// Their sum is the loss by which epochs are compared. [] float64.
+struct ValidationLoss {
+  at::Tensor divergence;  // lambda times the mean over the nodes, or the mean alone
+  at::Tensor flow_cost;   // undefined without a flow
+
+  double sum() const;
 };
 
 // What is predicted: their sum.
@@ -70,9 +92,13 @@ class Learner {
   virtual Scores predict();  // without dropout, and without a gradient
   // The divergence of the scores on labelled nodes, always their mean, as the loss weighs it: lambda times it
   // plus the flow's cost, or it alone.
-  virtual double validation_loss(const Scores& scores, const LabelTensors& labels);
+  virtual ValidationLoss validation_loss(const Scores& scores, const LabelTensors& labels);
   // Whether more steps would change nothing that matters; only ever true with a fixed network.
   virtual bool settled() const { return false; }
+  // Whether steps and predictions work on the device alone, so that they can be captured.
+  virtual bool stays_on_device() const { return !network_is_fixed(); }
+  // By how much the numbers that name the random numbers of dropouts grow from epoch to epoch.
+  virtual int64_t draws_per_epoch() const { return 1; }
 
   Model& model() { return *model_; }
   const ModelConfig& model_config() const { return config_; }
@@ -81,7 +107,8 @@ class Learner {
 
   // Everything that changes: what a checkpoint saves, tensors by name and counts by name.
   virtual std::vector<Buffer> state() const;
-  std::vector<int64_t> counts() const;
+  std::vector<int64_t> counts() const;  // steps of the network and of the flow
+  void set_counts(const std::vector<int64_t>& counts);
   // Throws qw::Error, naming `from`, on what is not the state of a learner like this one.
   void restore(const std::vector<Buffer>& tensors, const std::vector<int64_t>& counts,
                const std::string& from);
@@ -96,8 +123,10 @@ class Learner {
   void descend(const at::Tensor& scores, const at::Tensor& gradient);
   bool network_is_fixed() const { return !input_.network_from.empty(); }
   virtual void restored() {}  // called after the tensors of state() were overwritten
-  // lambda * divergence of scores + S F and its gradient [N, C]; `weight` replaces lambda.
-  std::tuple<double, at::Tensor> weighed(const at::Tensor& scores, double weight);
+  // weight * divergence of scores + S F, [] float64, and its gradient [N, C].
+  std::tuple<at::Tensor, at::Tensor> weighed(const at::Tensor& scores, double weight);
+  // A report of `divergence` weighed by lambda, with the flow's cost as it is now.
+  StepReport report_with_flow(const at::Tensor& weighed_divergence) const;
 
   const LearnInput input_;
   Divergence kind_;

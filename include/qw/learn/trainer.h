@@ -26,16 +26,28 @@ struct EpochRecord {
 // of a QW solver includes the cost of its flow; learning stops after options.epochs, or when past epoch
 // `patience` the validation loss exceeds the mean of the `patience` before it. Without validation nodes, and
 // when only a flow is fitted to a fixed network, the last epoch is kept.
+class DeviceEpochs;
+
+// Asked after every epoch, in order.
+using GoOn = std::function<bool(const EpochRecord&)>;
+
 class Trainer {
  public:
   explicit Trainer(const LearnInput& input);
+  ~Trainer();
 
-  // Runs epochs until the end, or until `go_on` says no; it is called after every epoch.
-  void run(const std::function<bool(const EpochRecord&)>& go_on = {});
+  // Runs epochs until the end, or until `go_on` says no. On a CUDA device epochs are captured and replayed,
+  // up to `at_once` before `go_on` is asked about the first of them and ending at multiples of it: what comes
+  // out is the same, and only after the last of them are learner and history in step.
+  void run(const GoOn& go_on = {}, int64_t at_once = 1);
   bool finished() const { return finished_; }
+  // Whether its epochs can be captured: on a CUDA device, but for solvers that compute on the host.
+  bool can_replay() const;
 
   const std::vector<EpochRecord>& history() const { return history_; }
   int64_t best_epoch() const { return best_epoch_; }
+  // Of every epoch in this process: its step; of replayed ones the whole epoch, on average over those
+  // replayed at once.
   const std::vector<double>& step_milliseconds() const { return step_milliseconds_; }
 
   // The learner as it was at the best epoch; no more epochs after this.
@@ -46,8 +58,17 @@ class Trainer {
   void load_checkpoint(const std::filesystem::path& path);
 
  private:
+  friend void run_together(const std::vector<Trainer*>& trainers, const std::vector<GoOn>& go_on,
+                           int64_t at_once);
+
   EpochRecord run_epoch();
-  void keep_if_best(const EpochRecord& record);
+  bool is_best(const EpochRecord& record) const;
+  void keep_best();
+  bool run_here(const GoOn& go_on, int64_t epochs);
+  // Captures an epoch unless one is captured that can be replayed still.
+  DeviceEpochs& device_epochs();
+  // Takes over what `epochs` replays have brought.
+  bool take(int64_t epochs, double milliseconds, const GoOn& go_on);
   bool should_stop(const EpochRecord& record) const;
   // Nothing to choose by, or nothing to choose: with a fixed network the flow is simply fitted.
   bool keeps_last() const { return input_.split.val.empty() || !input_.network_from.empty(); }
@@ -55,12 +76,17 @@ class Trainer {
 
   LearnInput input_;
   std::unique_ptr<Learner> learner_;
-  LabelTensors val_labels_;
+  LabelTensors train_labels_, val_labels_, test_labels_;
   std::vector<EpochRecord> history_;
   int64_t best_epoch_ = -1;
   std::vector<Buffer> best_state_;
   std::vector<double> step_milliseconds_;  // of this process only
   bool finished_ = false;
+  std::unique_ptr<DeviceEpochs> device_epochs_;
 };
+
+// Several trainings on one CUDA device: their epochs are launched together, and each has the result it would
+// have alone, to the bit. `go_on` belongs to the trainer of the same place; the one that says no pauses.
+void run_together(const std::vector<Trainer*>& trainers, const std::vector<GoOn>& go_on, int64_t at_once);
 
 }  // namespace qw

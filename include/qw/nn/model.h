@@ -49,6 +49,30 @@ struct ModelInput {
   int64_t epoch = 0;
 };
 
+// What a model asks of its graph.
+enum class GraphUse {
+  kNone,
+  kPattern,      // a matrix that equals its transpose when the graph is undirected
+  kOrdered,      // one that does not: its transpose is kept too
+  kOrderedAlone  // the same, without values of its own
+};
+
+// What one training pass needs beside parameters, features and graph, in numbers of the model's type: an
+// estimate for the memory plan (qw/learn/memory_plan.h). All of one layer counts; what lives for a moment
+// counts where that is most.
+struct PassMemory {
+  // Per entry of a matrix whose values are learned: the values, and on the way back the gradients of the
+  // normalised ones, of two products that add up, and of the values before.
+  static constexpr int64_t kLearnedValues = 4;
+
+  GraphUse graph = GraphUse::kNone;
+  bool self_loops = false;      // A + I, not A
+  int64_t kept_per_node = 0;    // from the forward pass to the backward one
+  int64_t moment_per_node = 0;  // gradients and what a layer makes on its way
+  int64_t per_entry = 0;        // of the matrix, both together
+  int64_t feature_copies = 0;   // of the numbers that the features store
+};
+
 class Model {
  public:
   Model(uint64_t seed, const at::TensorOptions& options) : parameters_(seed, options) {}
@@ -62,6 +86,8 @@ class Model {
   // The matrix of a model that learns its adjacency (gcn-lpa), for label propagation over it; a matrix with
   // an undefined pattern otherwise.
   virtual PropagationMatrix learned_adjacency(const ModelInput& input);
+
+  virtual PassMemory pass_memory(bool edge_weights) const = 0;
 
   const ParameterSet& parameters() const { return parameters_; }
   ParameterSet& parameters() { return parameters_; }

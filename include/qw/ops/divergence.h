@@ -20,6 +20,7 @@ struct LabelTensors {
   at::Tensor classes;        // [n] int32 in [0, C): kSoftmax only
   at::Tensor targets;        // [n, C], the type of the predictions; NaN where unknown: adds nothing
   at::Tensor class_weights;  // [C], the type of the predictions, or [0]: every class weighs 1
+  int64_t known = 0;         // labels that are known: of nodes, or entries of targets; not read by operators
 };
 
 // predictions [N, C], float32 or float64 -> the value, a number [] in float64, and the gradient [N, C] of the

@@ -22,6 +22,10 @@ struct IncidenceTensors {
 // on a shape, type or device that does not fit; indices are trusted.
 at::Tensor incidence(const at::Tensor& flow, const IncidenceTensors& graph);
 
+// S F into `result` [N, C], contiguous and of the type of `flow`, which is overwritten. No gradient passes
+// through it. Otherwise as above.
+void incidence_into(const at::Tensor& flow, const IncidenceTensors& graph, const at::Tensor& result);
+
 // S^T Z, the differences along edges: potential [N, C] -> [E, C], potential[head] - potential[tail]. Gradient
 // for `potential`: S times the incoming one. Otherwise as above.
 at::Tensor incidence_transpose(const at::Tensor& potential, const IncidenceTensors& graph);

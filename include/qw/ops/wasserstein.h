@@ -10,7 +10,7 @@
 
 namespace qw {
 
-// Where mass may move and what that costs. All on the CPU; ids contiguous.
+// Where mass may move and what that costs. All on the device of the values; ids contiguous.
 struct TransportTensors {
   at::Tensor labelled;  // [n] int32, no node twice, in any order: the rows of values and targets
   at::Tensor heads;     // [E] int32
@@ -38,8 +38,9 @@ struct TransportTensors {
 // balance does not see. The gradient may be differentiated again: the potential is piecewise constant.
 // `potential` itself has no gradient, and costs that require one are refused.
 //
-// Solved in float64, columns in parallel, the same bits for any number of threads. The graph is built anew in
-// every call, O(N + E), and nothing is remembered: who solves many times on one graph should keep a
+// Solved in float64 on the CPU, columns in parallel, the same bits for any number of threads; what is on a
+// GPU is fetched, which waits for it, so that this cannot be part of a captured step. The graph is built anew
+// in every call, O(N + E), and nothing is remembered: who solves many times on one graph should keep a
 // TransportPlan and its Memory, as the solver "exact" does, and give the potential to backward().
 //
 // Throws c10::Error on shapes, types or devices that do not fit, ids outside the graph, values that are not

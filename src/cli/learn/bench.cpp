@@ -8,6 +8,7 @@
 
 #include "cli/learn/commands.h"
 #include "core/text.h"
+#include "learn/device.h"
 #include "learn/learn_options.h"
 #include "nn/model_options.h"
 #include "qw/core/error.h"
@@ -15,6 +16,8 @@
 #include "qw/core/work.h"
 #include "qw/graph/split_spec.h"
 #include "qw/learn/scaling.h"
+#include "qw/ops/capture.h"
+#include "qw/ops/step_clock.h"
 
 namespace qw::cli {
 namespace {
@@ -25,6 +28,8 @@ struct StepOptions {
   ModelOptions model_options;
   LearnOptions learn = of_solver("ce");
   std::string split = "published";
+  std::string device = "cpu";
+  int64_t runs = 1;
   int64_t steps = 0;
   int64_t warmup = 3;
   double seconds = 3.0;
@@ -36,94 +41,179 @@ struct StepOptions {
   }
 };
 
-struct Measured {
+struct Timing {
   std::vector<double> milliseconds;
   Work per_step;
   double loss = 0;
+  int64_t launches = 0;  // of a captured step
 };
 
 // Everything a step needs, in the order in which it must live.
 struct Bench {
   Bench(const Dataset& dataset, const StepOptions& options)
-      : split(make_split(dataset, options.split, kPublishedSeeds[0])),
-        graph(dataset.graph, at::kFloat),
-        features(FeatureScaling("auto", dataset).apply(dataset.features), at::kFloat),
-        learner(make_learner({dataset.graph,
-                              dataset.targets,
-                              split,
-                              graph,
-                              features,
-                              options.model,
-                              options.model_options,
-                              options.learn,
-                              1,
-                              {}})) {}
+      : tensors(at::TensorOptions(at::kFloat).device(device_named(options.device))),
+        graph(dataset.graph, tensors),
+        features(FeatureScaling("auto", dataset).apply(dataset.features), tensors) {
+    for (int64_t run = 0; run < options.runs; ++run) {
+      splits.push_back(std::make_unique<Split>(
+          make_split(dataset, options.split, kPublishedSeeds[run % std::size(kPublishedSeeds)])));
+      learners.push_back(make_learner({dataset.graph,
+                                       dataset.targets,
+                                       *splits.back(),
+                                       graph,
+                                       features,
+                                       options.model,
+                                       options.model_options,
+                                       options.learn,
+                                       static_cast<uint64_t>(1 + run),
+                                       {}}));
+    }
+  }
 
-  Split split;
+  at::TensorOptions tensors;
   GraphTensors graph;
   NodeMatrix features;
-  std::unique_ptr<Learner> learner;
+  std::vector<std::unique_ptr<Split>> splits;
+  std::vector<std::unique_ptr<Learner>> learners;
 };
 
-Measured measure(Learner& learner, const StepOptions& options) {
-  using Clock = std::chrono::steady_clock;
-  Measured measured;
-  const Clock::time_point start = Clock::now();
-  const auto elapsed = [](Clock::time_point since) {
-    return std::chrono::duration<double>(Clock::now() - since).count();
-  };
-  const auto enough = [&] {
-    const auto count = static_cast<int64_t>(measured.milliseconds.size());
-    return options.steps > 0 ? count >= options.steps : count >= 5 && elapsed(start) > options.seconds;
-  };
-  for (int64_t epoch = 0; epoch < options.warmup; ++epoch) learner.step(epoch);
-  const Work before = work_done();
-  for (int64_t epoch = options.warmup; !enough(); ++epoch) {
-    const Clock::time_point begin = Clock::now();
-    measured.loss = learner.step(epoch).loss;
-    measured.milliseconds.push_back(1e3 * elapsed(begin));
+// The next steps of a learner, as a piece of work that is replayed.
+struct CapturedStep {
+  CapturedStep(Learner& learner, const at::Device& device, int64_t epoch) : clock(device) {
+    const std::vector<int64_t> before = learner.counts();
+    StepClock::InUse in_use(clock);
+    const at::Tensor increments = at::ones({3}, clock.counts().options());
+    increments[0] = learner.draws_per_epoch();
+    learner.step(epoch);
+    const std::vector<int64_t> after = learner.counts();
+    increments[1] = after[0] - before[0];
+    increments[2] = after[1] - before[1];
+    work = std::make_unique<CapturedWork>(device, [&] {
+      loss = learner.step(epoch + 1).loss.tensor();
+      clock.counts().add_(increments);
+    });
+    kept = increments;
   }
-  const Work after = work_done();
-  const auto steps = static_cast<int64_t>(measured.milliseconds.size());
-  measured.per_step = {(after.flops - before.flops) / steps, (after.bytes - before.bytes) / steps};
-  std::sort(measured.milliseconds.begin(), measured.milliseconds.end());
-  return measured;
+
+  StepClock clock;
+  at::Tensor kept, loss;
+  std::unique_ptr<CapturedWork> work;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-nlohmann::ordered_json as_json(const Dataset& dataset, const StepOptions& options, const Measured& measured) {
-  const std::vector<double>& times = measured.milliseconds;
+// Calls `block`, which does `size` steps, until there is enough of it.
+template <class Block>
+std::vector<double> time_blocks(const StepOptions& options, int64_t size, const Block& block) {
+  std::vector<double> milliseconds;
+  const Clock::time_point start = Clock::now();
+  const auto enough = [&] {
+    const auto count = static_cast<int64_t>(milliseconds.size());
+    return options.steps > 0 ? count * size >= options.steps
+                             : count >= 5 && seconds_since(start) > options.seconds;
+  };
+  while (!enough()) {
+    const Clock::time_point begin = Clock::now();
+    block();
+    milliseconds.push_back(1e3 * seconds_since(begin) / static_cast<double>(size));
+  }
+  return milliseconds;
+}
+
+Timing time_on_cpu(Bench& bench, const StepOptions& options) {
+  Timing timing;
+  int64_t epoch = 0;
+  const auto step = [&] {
+    for (const auto& learner : bench.learners) timing.loss = learner->step(epoch).loss;
+    ++epoch;
+  };
+  while (epoch < options.warmup) step();
+  const Work before = work_done();
+  timing.milliseconds = time_blocks(options, 1, step);
+  const Work after = work_done();
+  const auto steps = static_cast<int64_t>(timing.milliseconds.size());
+  timing.per_step = {(after.flops - before.flops) / steps, (after.bytes - before.bytes) / steps};
+  return timing;
+}
+
+// Blocks of steps, since to look at the clock is to wait for the device.
+Timing time_on_device(Bench& bench, const StepOptions& options) {
+  constexpr int64_t kBlock = 20;
+  const at::Device device = bench.tensors.device();
+  Timing timing;
+  std::vector<std::unique_ptr<CapturedStep>> steps;
+  std::vector<const CapturedWork*> works;
+  for (const auto& learner : bench.learners) {
+    for (int64_t epoch = 0; epoch < options.warmup; ++epoch) learner->step(epoch);
+    const Work before = work_done();
+    steps.push_back(std::make_unique<CapturedStep>(*learner, device, options.warmup));
+    const Work after = work_done();  // of one step done and one recorded
+    timing.per_step.flops += (after.flops - before.flops) / 2;
+    timing.per_step.bytes += (after.bytes - before.bytes) / 2;
+    works.push_back(steps.back()->work.get());
+  }
+  Replay replay(works);
+  const auto block = [&] {
+    replay.run(kBlock);
+    wait_for(device);
+  };
+  block();
+  timing.milliseconds = time_blocks(options, kBlock, block);
+  timing.loss = steps.back()->loss.item<double>();
+  timing.launches = replay.launches();
+  return timing;
+}
+
+Timing measure(Bench& bench, const StepOptions& options) {
+  Timing timing =
+      bench.tensors.device().is_cuda() ? time_on_device(bench, options) : time_on_cpu(bench, options);
+  std::sort(timing.milliseconds.begin(), timing.milliseconds.end());
+  return timing;
+}
+
+nlohmann::ordered_json as_json(const Dataset& dataset, const StepOptions& options, const Timing& timing) {
+  const std::vector<double>& times = timing.milliseconds;
   return {
       {"data", dataset.name},
       {"model", options.model},
+      {"solver", options.learn.solver},
+      {"device", options.device},
+      {"runs", options.runs},
       {"step_ms",
        {{"median", times[times.size() / 2]}, {"min", times.front()}, {"p90", times[times.size() * 9 / 10]}}},
       {"steps", times.size()},
+      {"launches", timing.launches},
       {"threads", thread_count()},
-      {"flops", measured.per_step.flops},
-      {"bytes", measured.per_step.bytes},
+      {"flops", timing.per_step.flops},
+      {"bytes", timing.per_step.bytes},
       {"peak_rss_mb", peak_rss_mb()},
-      {"loss", measured.loss}};
+      {"loss", timing.loss}};
 }
 
 void bench_step(const StepOptions& options, const GlobalOptions& global) {
   use_threads_in_libtorch();
   const Dataset dataset = load(options.data);
-  const Bench bench(dataset, options);
-  const Measured measured = measure(*bench.learner, options);
-  const nlohmann::ordered_json document = as_json(dataset, options, measured);
+  Bench bench(dataset, options);
+  const Timing timing = measure(bench, options);
+  const nlohmann::ordered_json document = as_json(dataset, options, timing);
   if (global.json) {
     print_json(document);
     return;
   }
   const double seconds = document["step_ms"]["median"].get<double>() / 1e3;
   print_text(fmt::format(
-      "{}, {}, {}: {:.3f} ms per training step (median of {}; fastest {:.3f}), {} threads\n"
+      "{}, {}, {}, {}: {:.4f} ms per training step{} (median of {}; fastest {:.4f}), {} threads\n"
       "at least {:.1f} million flops ({:.1f} Gflop/s) and {} ({:.1f} GB/s) per step; peak memory {:.0f} MB\n",
-      dataset.name, options.model, options.learn.solver, 1e3 * seconds, measured.milliseconds.size(),
-      measured.milliseconds.front(), thread_count(), static_cast<double>(measured.per_step.flops) / 1e6,
-      static_cast<double>(measured.per_step.flops) / seconds / 1e9,
-      human_bytes(static_cast<double>(measured.per_step.bytes)),
-      static_cast<double>(measured.per_step.bytes) / seconds / 1e9, peak_rss_mb()));
+      dataset.name, options.model, options.learn.solver, options.device, 1e3 * seconds,
+      options.runs == 1 ? "" : fmt::format(" of {} runs together", options.runs), timing.milliseconds.size(),
+      timing.milliseconds.front(), thread_count(), static_cast<double>(timing.per_step.flops) / 1e6,
+      static_cast<double>(timing.per_step.flops) / seconds / 1e9,
+      human_bytes(static_cast<double>(timing.per_step.bytes)),
+      static_cast<double>(timing.per_step.bytes) / seconds / 1e9, peak_rss_mb()));
 }
 
 }  // namespace
@@ -131,7 +221,7 @@ void bench_step(const StepOptions& options, const GlobalOptions& global) {
 void use_threads_in_libtorch() { at::set_num_threads(thread_count()); }
 
 void add_bench_command(CLI::App& app, const GlobalOptions& global) {
-  CLI::App* bench = app.add_subcommand("bench", "measure a training step");
+  CLI::App* bench = app.add_subcommand("bench", "measure a training step, or the flow's part of it");
   bench->require_subcommand(1);
   bench->fallthrough();
   auto options = std::make_shared<StepOptions>();
@@ -142,6 +232,8 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   FieldTable table("qw bench step");
   table.add_choice("model", options->model, names, "the network: " + join(names, ", "));
   table.add("split", options->split, "SPEC", "which nodes train (see qw data split)");
+  table.add("device", options->device, "NAME", "cpu, cuda or cuda:N");
+  table.add("runs", options->runs, {1, 1000}, "trainings that take their steps together");
   table.add("steps", options->steps, {0, 1e9}, "steps to measure; 0: as many as fit into --seconds");
   table.add("warmup", options->warmup, {0, 1e6}, "steps before measuring");
   table.add("seconds", options->seconds, {0, 1e6}, "time to measure, without --steps");
@@ -149,6 +241,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   add_options(*step, model_fields(options->model_options));
   add_options(*step, learn_fields(options->learn));
   step->callback([options, &global] { bench_step(*options, global); });
+  add_flow_bench(*bench, global);
 }
 
 }  // namespace qw::cli

@@ -6,6 +6,7 @@
 namespace qw::cli {
 
 void add_bench_command(CLI::App& app, const GlobalOptions& global);
+void add_flow_bench(CLI::App& bench, const GlobalOptions& global);  // bench flow
 void add_train_command(CLI::App& app, const GlobalOptions& global);
 void add_predict_command(CLI::App& app, const GlobalOptions& global);
 void add_eval_command(CLI::App& app, const GlobalOptions& global);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/learn/commands.h"
+#include "cli/learn/dry_run.h"
 #include "cli/table.h"
 #include "core/file.h"
 #include "core/progress.h"
@@ -27,6 +28,7 @@ struct TrainArguments {
   TrainRequest request;
   std::string out;
   std::string resume;
+  bool dry_run = false;
 };
 
 constexpr int64_t kLineEvery = 100;  // epochs, where there is no terminal
@@ -171,6 +173,7 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
     arguments.request.data = data_json(arguments.data);
   }
   const Dataset dataset = load(arguments.data);
+  if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
   std::vector<RunResult> results;
   {
     TrainingReport report(primary_metric_name(dataset.targets.task), true);
@@ -228,7 +231,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   table.add("runs", request.runs, {1, 1e6}, "independent runs, each with a split and a seed of its own");
   table.add("seed", request.seed, {0, 9e18},
             "seed of the first run, the next has one more; 0: the ten published seeds");
-  table.add("device", request.device, "DEVICE", "cpu");
+  table.add("device", request.device, "NAME", "where to learn: cpu, cuda or cuda:N");
   table.add_choice(
       "scale_features", request.scale_features, {"auto", "rows", "columns", "none"},
       "divide rows by their sum, bring columns to mean 0 and deviation 1, or neither; auto: rows "
@@ -241,6 +244,8 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
             "keep the networks of this training and fit only the flow, to labels that changed since; what is "
             "not said here "
             "is as it was there");
+  table.add("dry_run", arguments->dry_run,
+            "say what would be done and how much memory it takes; run nothing");
   add_options(*command, table);
   add_options(*command, model_fields(request.model_options));
   add_options(*command, learn_fields(request.learn));

@@ -28,7 +28,7 @@ class Badmm : public Learner {
 
   StepReport step(int64_t epoch) override {
     const int64_t inner = input_.options.inner_steps;
-    const int64_t first_draw = 2 * inner * epoch;
+    const int64_t first_draw = draws_per_epoch() * epoch;
     StepReport report;
     for (int64_t j = 0; j < inner; ++j) {
       const at::Tensor scores = forward(true, first_draw + j);
@@ -51,6 +51,8 @@ class Badmm : public Learner {
     return report;
   }
 
+  int64_t draws_per_epoch() const override { return 2 * input_.options.inner_steps; }
+
   std::vector<Buffer> state() const override {
     std::vector<Buffer> state = Learner::state();
     state.push_back({"dual", dual_});
@@ -59,10 +61,9 @@ class Badmm : public Learner {
 
  private:
   StepReport step_of(const at::Tensor& scores) {
-    const double lambda = input_.options.lambda;
-    const auto [value, gradient] = weighed(scores, lambda);
+    const auto [value, gradient] = weighed(scores, input_.options.lambda);
     residual_ = gradient + dual_;
-    return {flow_->cost() + value, lambda > 0 ? value / lambda : 0.0};
+    return report_with_flow(value);
   }
 
   void update_dual(const at::Tensor& scores) {
@@ -77,8 +78,9 @@ class Badmm : public Learner {
     label_rows_ = at::zeros({nodes, columns}, input_.graph.options());
     is_labelled_ = at::zeros({nodes, columns}, input_.graph.options());
     const at::Tensor index = labels_.nodes.to(at::kLong);
-    const at::Tensor known =
-        labels_.targets.numel() != 0 ? at::isfinite(labels_.targets) : at::ones({index.size(0), columns});
+    const at::Tensor known = labels_.targets.numel() != 0
+                                 ? at::isfinite(labels_.targets)
+                                 : at::ones({index.size(0), columns}, index.options().dtype(at::kBool));
     const at::Tensor rows = labels_.targets.numel() != 0
                                 ? at::nan_to_num(labels_.targets)
                                 : at::one_hot(labels_.classes.to(at::kLong), columns).to(label_rows_.dtype());

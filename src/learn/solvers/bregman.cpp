@@ -14,13 +14,12 @@ class Bregman : public Learner {
   Bregman(const LearnInput& input, FlowRule rule) : Learner(input) { use_flow(rule); }
 
   StepReport step(int64_t epoch) override {
-    const double lambda = input_.options.lambda;
-    const double cost = flow_->cost();
     const at::Tensor scores = forward(true, epoch);
-    const auto [weighed_divergence, gradient] = weighed(scores, lambda);
+    const auto [value, gradient] = weighed(scores, input_.options.lambda);
+    const StepReport report = report_with_flow(value);
     descend(scores, gradient);
     flow_->step(gradient);
-    return {cost + weighed_divergence, lambda > 0 ? weighed_divergence / lambda : 0.0};
+    return report;
   }
 
   // With a fixed network the problem is convex, and the residual of its optimality says how far there is to

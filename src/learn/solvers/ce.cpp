@@ -25,7 +25,7 @@ class PerNode : public Learner {
     const at::Tensor scores = forward(true, epoch);
     const auto [loss, gradient] = weighed(scores, 1.0);
     descend(scores, gradient);
-    return {loss, loss};
+    return {Measured(loss), Measured(loss)};
   }
 };
 

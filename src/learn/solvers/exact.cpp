@@ -112,7 +112,8 @@ class Exact : public Learner {
     if (epoch % every_ == 0) solve_for_potential(said.detach());
     stale_ = epoch % every_ == 0;
     descend(said, (potential_ * -scale_).to(said.options()));
-    return {scale_ * distance_.item<double>(), 0.0};
+    const at::Tensor loss = distance_[0] * scale_;
+    return {Measured(loss), Measured(loss, 0.0)};
   }
 
   Scores predict() override {
@@ -123,16 +124,16 @@ class Exact : public Learner {
     return {network, flow_->brought(), true};
   }
 
-  double validation_loss(const Scores& scores, const LabelTensors& labels) override {
-    const double cost = scale_ * flow_->cost();
-    if (kind_ == Divergence::kLeastSquares)
-      return cost + input_.options.lambda * mean_divergence(scores.sum(), labels);
+  ValidationLoss validation_loss(const Scores& scores, const LabelTensors& labels) override {
+    const at::Tensor cost = flow_->cost_tensor() * scale_;
+    if (kind_ == Divergence::kLeastSquares) return {weighed_mean(scores.sum(), labels), cost};
     const at::Tensor chances = probabilities(kind_, scores);
     const at::Tensor logits = kind_ == Divergence::kSoftmax ? at::log(chances) : at::logit(chances);
-    return cost + input_.options.lambda * mean_divergence(logits, labels);
+    return {weighed_mean(logits, labels), cost};
   }
 
   bool settled() const override { return network_is_fixed(); }
+  bool stays_on_device() const override { return false; }
 
   std::vector<Buffer> state() const override {
     std::vector<Buffer> state = Learner::state();
@@ -181,9 +182,9 @@ class Exact : public Learner {
     flow_->set(values, gap);
   }
 
-  double mean_divergence(const at::Tensor& logits, const LabelTensors& labels) const {
-    const double scale = mean_scale(kind_, labels, columns_);
-    return std::get<0>(divergence(kind_, logits, none_, labels, scale, false)).item<double>();
+  at::Tensor weighed_mean(const at::Tensor& logits, const LabelTensors& labels) const {
+    const double scale = input_.options.lambda * mean_scale(kind_, labels, columns_);
+    return std::get<0>(divergence(kind_, logits, none_, labels, scale, false));
   }
 
   int64_t columns_;

@@ -44,7 +44,7 @@ class GcnLpaTraining : public Learner {
     const auto [lpa_loss, lpa_gradient] = weighed(propagated, input_.options.lpa_weight);
     torch::autograd::backward({scores, propagated}, {gradient, lpa_gradient});
     optimizer_->step();
-    return {loss + lpa_loss, loss};
+    return {Measured(loss + lpa_loss), Measured(loss)};
   }
 
  private:

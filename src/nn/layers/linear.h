@@ -25,6 +25,7 @@ class Perceptron {
  public:
   Perceptron(ParameterSet& parameters, const ModelShape& shape, const ModelOptions& options);
   at::Tensor forward(const ModelInput& input) const;
+  PassMemory pass_memory() const { return stack_.pass_memory(); }
 
  private:
   std::vector<Linear> layers_;

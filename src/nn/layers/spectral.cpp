@@ -1,5 +1,6 @@
 #include "nn/layers/spectral.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -25,6 +26,17 @@ at::Tensor propagate(const ModelInput& input, double dprate, const PropagationMa
   const double p = input.training ? dprate : 0.0;
   const at::Tensor kept = dropout(x, p, dropout_key(input, DropoutPlace::kPropagation));
   return chebyshev_filter(matrix.pattern, matrix.values, coefficients, kept);
+}
+
+PassMemory filter_memory(const Perceptron& perceptron, int64_t k, int64_t columns, bool self_loops,
+                         bool edge_weights) {
+  PassMemory memory = perceptron.pass_memory();
+  memory.graph = GraphUse::kPattern;
+  memory.self_loops = self_loops;
+  memory.kept_per_node += (k + 2) * columns;
+  memory.moment_per_node = std::max(memory.moment_per_node, 4 * columns);
+  if (edge_weights) memory.per_entry = PassMemory::kLearnedValues;
+  return memory;
 }
 
 }  // namespace qw

@@ -15,4 +15,8 @@ std::vector<double> chebyshev_coefficients(int64_t k, const std::function<double
 at::Tensor propagate(const ModelInput& input, double dprate, const PropagationMatrix& matrix,
                      const at::Tensor& coefficients, const at::Tensor& x);
 
+// Of the perceptron and a filter of degree k on rows of `columns`: all its terms are kept.
+PassMemory filter_memory(const Perceptron& perceptron, int64_t k, int64_t columns, bool self_loops,
+                         bool edge_weights);
+
 }  // namespace qw

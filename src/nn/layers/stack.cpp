@@ -3,6 +3,8 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "qw/ops/feature_norm.h"
 
 namespace qw {
@@ -23,10 +25,11 @@ LayerStack::LayerStack(ParameterSet& parameters, const ModelOptions& options, st
     : dropout_(options.dropout),
       norm_(options.norm),
       style_(style),
-      layers_(static_cast<int64_t>(widths.size()) - 1),
+      widths_(std::move(widths)),
+      layers_(static_cast<int64_t>(widths_.size()) - 1),
       residual_(options.residual) {
   for (int64_t layer = 1; layer <= layers_; ++layer) {
-    const int64_t in = widths[layer - 1], out = widths[layer];
+    const int64_t in = widths_[layer - 1], out = widths_[layer];
     skips_.emplace_back();
     if (residual_ &&
         (in != out || layer == 1)) {  // features may be sparse, so the first is never added as is
@@ -56,6 +59,20 @@ at::Tensor LayerStack::between(const ModelInput& input, int64_t layer, const Lay
              ? layer_norm(rows, norm.weight, norm.bias)
              : batch_norm(rows, norm.weight, norm.bias, norm.running_mean, norm.running_var, input.training);
   return activate(rows, none, style_.activation, p, key);
+}
+
+// Between layers the result of the activation is kept, which is what the next layer keeps as its input; a
+// norm keeps its own input as well. Going back, a gradient and the one made from it are there at a time.
+PassMemory LayerStack::pass_memory(int64_t kept) const {
+  PassMemory memory;
+  memory.feature_copies = style_.drop_input && dropout_ > 0 ? 1 : 0;
+  for (int64_t layer = 1; layer <= layers_; ++layer) {
+    const int64_t width = widths_[layer];
+    const bool normed = norm_ != "none" && layer < layers_;
+    memory.kept_per_node += width * (1 + kept + (normed ? 1 : 0)) + (normed && norm_ == "layer" ? 2 : 0);
+    memory.moment_per_node = std::max(memory.moment_per_node, 2 * width);
+  }
+  return memory;
 }
 
 at::Tensor LayerStack::run(const ModelInput& input, const Layer& layer) const {

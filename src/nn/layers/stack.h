@@ -35,6 +35,9 @@ class LayerStack {
   using Layer = std::function<LayerOutput(int64_t layer, const NodeMatrix& x)>;
   at::Tensor run(const ModelInput& input, const Layer& layer) const;
 
+  // Of what the stack does around its layers; `kept` is what each layer keeps per column of its output.
+  PassMemory pass_memory(int64_t kept = 0) const;
+
  private:
   struct Norm {
     at::Tensor weight, bias, running_mean, running_var;
@@ -44,6 +47,7 @@ class LayerStack {
   double dropout_;
   std::string norm_;
   StackStyle style_;
+  std::vector<int64_t> widths_;
   int64_t layers_;
   bool residual_;
   std::vector<at::Tensor> skips_;  // by layer; undefined: the identity

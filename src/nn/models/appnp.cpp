@@ -10,7 +10,10 @@ namespace {
 class Appnp : public Model {
  public:
   Appnp(const ModelShape& shape, const ModelOptions& options, uint64_t seed, const at::TensorOptions& tensors)
-      : Model(seed, tensors), perceptron_(parameters_, shape, options), dprate_(options.dprate) {
+      : Model(seed, tensors),
+        perceptron_(parameters_, shape, options),
+        columns_(shape.outputs),
+        dprate_(options.dprate) {
     const auto iterate = [&](double x) {
       double z = 1.0;
       for (int64_t k = 0; k < options.k; ++k) z = (1.0 - options.alpha) * x * z + options.alpha;
@@ -24,8 +27,13 @@ class Appnp : public Model {
                      perceptron_.forward(input));
   }
 
+  PassMemory pass_memory(bool edge_weights) const override {
+    return filter_memory(perceptron_, coefficients_.size(0) - 1, columns_, true, edge_weights);
+  }
+
  private:
   Perceptron perceptron_;
+  int64_t columns_;
   double dprate_;
   at::Tensor coefficients_;  // of the Chebyshev polynomials of M, [K + 1]
 };

@@ -9,6 +9,7 @@
 
 #include "nn/layers/spectral.h"
 #include "nn/tensors.h"
+#include "qw/ops/dense_linear.h"
 
 namespace qw {
 namespace {
@@ -31,19 +32,27 @@ class ChebNetII : public Model {
  public:
   ChebNetII(const ModelShape& shape, const ModelOptions& options, uint64_t seed,
             const at::TensorOptions& tensors)
-      : Model(seed, tensors), perceptron_(parameters_, shape, options), dprate_(options.dprate) {
+      : Model(seed, tensors),
+        perceptron_(parameters_, shape, options),
+        columns_(shape.outputs),
+        dprate_(options.dprate) {
     theta_ = parameters_.add_constant("prop1.temp", {options.k + 1}, 1.0, ParameterRole::kFilter);
     interpolation_ = interpolation(options.k).to(tensors);
   }
 
   at::Tensor forward(const ModelInput& input) override {
-    const at::Tensor coefficients = at::mv(interpolation_, at::relu(theta_));
+    const at::Tensor coefficients = dense_linear(at::relu(theta_).unsqueeze(0), interpolation_).squeeze(0);
     return propagate(input, dprate_, input.graph.normalised(input.edge_weights), coefficients,
                      perceptron_.forward(input));
   }
 
+  PassMemory pass_memory(bool edge_weights) const override {
+    return filter_memory(perceptron_, theta_.size(0) - 1, columns_, false, edge_weights);
+  }
+
  private:
   Perceptron perceptron_;
+  int64_t columns_;
   double dprate_;
   at::Tensor theta_;          // [K + 1]
   at::Tensor interpolation_;  // [K + 1, K + 1]

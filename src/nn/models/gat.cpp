@@ -4,6 +4,8 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "nn/layers/linear.h"
 #include "qw/ops/dense_linear.h"
 #include "qw/ops/graph_attention.h"
@@ -19,8 +21,11 @@ class AttentionLayer {
     target_ = parameters.add_uniform(name + ".att_dst", {1, heads, depth}, glorot_bound(heads, depth));
     bias_ = parameters.add_constant(name + ".bias", {heads * depth}, 0.0);
     weight_ = parameters.add_weight(name + ".lin.weight", heads * depth, in, glorot_bound(in, heads * depth));
-    head_of_column_ = at::repeat_interleave(at::eye(heads, parameters.options()), depth, 0);
+    head_of_column_ = at::repeat_interleave(at::eye(heads, at::kDouble), depth, 0).to(parameters.options());
   }
+
+  int64_t heads() const { return heads_; }
+  int64_t columns() const { return weight_.size(0); }
 
   LayerOutput apply(const PropagationMatrix& matrix, const NodeMatrix& x,
                     const GraphAttentionOptions& options) const {
@@ -66,6 +71,21 @@ class Gat : public Model {
       options.layer = key.layer;
       return layers_[layer - 1].apply(matrix, x, options);
     });
+  }
+
+  // A layer keeps its features and its result, two scores and two statistics a head; on the way back it has
+  // four facts a head of each node and a gradient a head of each entry.
+  PassMemory pass_memory(bool edge_weights) const override {
+    PassMemory memory = stack_.pass_memory(2);
+    memory.graph = GraphUse::kOrderedAlone;
+    memory.self_loops = true;
+    for (const AttentionLayer& layer : layers_) {
+      memory.kept_per_node += 4 * layer.heads();
+      memory.moment_per_node = std::max(memory.moment_per_node, 2 * layer.columns() + 6 * layer.heads());
+      memory.per_entry = std::max(memory.per_entry, layer.heads());
+    }
+    if (edge_weights) memory.per_entry += PassMemory::kLearnedValues;
+    return memory;
   }
 
  private:

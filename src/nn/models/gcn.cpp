@@ -29,6 +29,14 @@ class Gcn : public Model {
     });
   }
 
+  PassMemory pass_memory(bool edge_weights) const override {
+    PassMemory memory = stack_.pass_memory(edge_weights ? 1 : 0);
+    memory.graph = GraphUse::kPattern;
+    memory.self_loops = true;
+    if (edge_weights) memory.per_entry = PassMemory::kLearnedValues;
+    return memory;
+  }
+
  private:
   LayerStack stack_;
   std::vector<Linear> layers_;

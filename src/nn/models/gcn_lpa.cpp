@@ -32,6 +32,14 @@ class GcnLpa : public Model {
     });
   }
 
+  PassMemory pass_memory(bool) const override {
+    PassMemory memory = stack_.pass_memory(1);
+    memory.graph = GraphUse::kOrderedAlone;
+    memory.self_loops = true;
+    memory.per_entry = PassMemory::kLearnedValues;
+    return memory;
+  }
+
   PropagationMatrix learned_adjacency(const ModelInput& input) override {
     const PropagationMatrix given = input.graph.neighbourhood(input.edge_weights);
     const int64_t entries = given.pattern.columns.size(0);

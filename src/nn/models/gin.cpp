@@ -5,6 +5,8 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "nn/layers/linear.h"
 
 namespace qw {
@@ -30,6 +32,19 @@ class Gin : public Model {
       const at::Tensor sum = spmm(matrix.pattern, matrix.values, mapped.rows) + mapped.rows;
       return convolution.second.apply(activate(sum, mapped.bias, Activation::kRelu));
     });
+  }
+
+  // Each layer keeps its hidden row; with learned weights also what the product took in, and not its result.
+  PassMemory pass_memory(bool edge_weights) const override {
+    PassMemory memory = stack_.pass_memory();
+    memory.graph = GraphUse::kPattern;
+    for (const Convolution& convolution : layers_) {
+      const int64_t hidden = convolution.first.weight.size(0);
+      memory.kept_per_node += edge_weights ? 2 * hidden : hidden;
+      memory.moment_per_node = std::max(memory.moment_per_node, 2 * hidden);
+    }
+    if (edge_weights) memory.per_entry = PassMemory::kLearnedValues;
+    return memory;
   }
 
  private:

@@ -33,6 +33,14 @@ class GraphSage : public Model {
     });
   }
 
+  PassMemory pass_memory(bool edge_weights) const override {
+    PassMemory memory = stack_.pass_memory(edge_weights ? 1 : 0);
+    memory.graph = GraphUse::kOrdered;
+    memory.self_loops = false;
+    if (edge_weights) memory.per_entry = PassMemory::kLearnedValues;
+    return memory;
+  }
+
  private:
   struct Convolution {
     Linear of_neighbours, own;

@@ -11,6 +11,8 @@ class Mlp : public Model {
 
   at::Tensor forward(const ModelInput& input) override { return perceptron_.forward(input); }
 
+  PassMemory pass_memory(bool) const override { return perceptron_.pass_memory(); }
+
  private:
   Perceptron perceptron_;
 };

@@ -8,6 +8,7 @@
 
 #include "core/safetensors.h"
 #include "nn/tensor_file.h"
+#include "support/device.h"
 #include "support/support.h"
 
 namespace qw::test {
@@ -52,18 +53,18 @@ ModelOptions GoldenCase::options() const {
 
 at::Tensor GoldenCase::tensor(const std::string& name, at::ScalarType type) const {
   const auto found = tensors_.find(name);
-  return found == tensors_.end() ? at::Tensor() : found->second.to(type);
+  return found == tensors_.end() ? at::Tensor() : found->second.to(test::options(type));
 }
 
 int64_t GoldenCase::classes() const { return tensors_.at("logits").size(1); }
 
 std::vector<NodeId> GoldenCase::train_nodes() const {
-  const at::Tensor index = tensor("train_index", at::kInt);
+  const at::Tensor index = tensor("train_index", at::kInt).cpu();
   return {index.data_ptr<int32_t>(), index.data_ptr<int32_t>() + index.size(0)};
 }
 
 Targets GoldenCase::targets() const {
-  const at::Tensor y = tensor("y", at::kInt);
+  const at::Tensor y = tensor("y", at::kInt).cpu();
   Targets targets = class_targets({y.data_ptr<int32_t>(), y.data_ptr<int32_t>() + y.size(0)});
   targets.width = classes();
   return targets;
@@ -78,7 +79,7 @@ std::string GoldenCase::predictor_name(const std::string& parameter) const {
 
 std::unique_ptr<Model> GoldenCase::make_model(at::ScalarType type) const {
   const ModelShape shape = model_shape(graph_, tensors_.at("x").size(1), classes());
-  auto model = find_model(this->model()).make(shape, options(), 1, type);
+  auto model = find_model(this->model()).make(shape, options(), 1, test::options(type));
   const at::NoGradGuard no_gradient;
   for (const Parameter& parameter : model->parameters().all()) {
     parameter.value.copy_(tensors_.at("param/" + parameter.name));

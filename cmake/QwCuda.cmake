@@ -1,0 +1,67 @@
+# The CUDA kernels: compiled wherever there is an nvcc, linked where LibTorch has CUDA, and everywhere else run
+# on the CPU by tests/emulator.
+
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
+  enable_language(CUDA)
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # CMake 3.25 does not know nvcc 13
+  endif()
+  set(QW_HAS_NVCC ON)
+  message(STATUS "nvcc ${CMAKE_CUDA_COMPILER_VERSION}: the CUDA kernels are compiled")
+else()
+  set(QW_HAS_NVCC OFF)
+  message(STATUS "nvcc was not found: the CUDA kernels are not compiled, only emulated")
+endif()
+
+file(GLOB QW_CUDA_KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/*.cu)
+file(GLOB QW_CUDA_GLUE CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*_cuda.cpp)
+
+# The kernels as an object library.
+function(qw_add_cuda_kernels name)
+  add_library(${name} OBJECT ${QW_CUDA_KERNELS})
+  set_target_properties(${name} PROPERTIES CUDA_RUNTIME_LIBRARY Shared)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(${name} PRIVATE --expt-relaxed-constexpr)
+endfunction()
+
+# libqw_torch again, with the CUDA kernels in place of the CPU's, run thread by thread: preloaded, it makes any test of
+# the operators a test of the kernels.
+function(qw_add_emulated_torch)
+  set(emulated)
+  foreach(kernel ${QW_CUDA_KERNELS})
+    get_filename_component(stem ${kernel} NAME_WE)
+    if(stem STREQUAL merge)
+      continue()  # it works on CUDA's graphs, which have no emulation
+    endif()
+    set(copy ${CMAKE_BINARY_DIR}/emulated/${stem}_emulated.cpp)
+    file(WRITE ${copy}.in "#include \"${kernel}\"\n")
+    configure_file(${copy}.in ${copy} COPYONLY)
+    list(APPEND emulated ${copy})
+  endforeach()
+  set(replaced)
+  foreach(glue ${QW_CUDA_GLUE})
+    get_filename_component(name ${glue} NAME)
+    string(REPLACE "_cuda.cpp" "_cpu" twin ${name})
+    list(APPEND replaced "/${twin}\\.cpp")
+  endforeach()
+  list(JOIN replaced "|" replaced)
+  add_library(qw_emulated OBJECT ${emulated} ${CMAKE_SOURCE_DIR}/tests/emulator/emulator.cpp)
+  target_include_directories(qw_emulated PRIVATE ${CMAKE_SOURCE_DIR}/tests/emulator ${CMAKE_SOURCE_DIR}/include
+                                                 ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(qw_emulated PRIVATE -O2 -Wno-unknown-pragmas)
+  add_library(qw_ops_emulated OBJECT ${QW_CUDA_GLUE})
+  target_compile_definitions(qw_ops_emulated PRIVATE QW_CUDA_EMULATOR=1)
+  target_include_directories(qw_ops_emulated PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(qw_ops_emulated PRIVATE torch)
+  target_precompile_headers(qw_ops_emulated PRIVATE <ATen/ATen.h> <torch/library.h>)
+  add_library(qw_torch_emulated SHARED $<TARGET_OBJECTS:qw_kernels> $<TARGET_OBJECTS:qw_emulated>
+              $<TARGET_OBJECTS:qw_ops_emulated> $<FILTER:$<TARGET_OBJECTS:qw_ops>,EXCLUDE,${replaced}>)
+  set_target_properties(qw_torch_emulated PROPERTIES OUTPUT_NAME qw_torch SOVERSION 0 VERSION ${PROJECT_VERSION}
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/emulated)
+  target_link_libraries(qw_torch_emulated PUBLIC qw torch PRIVATE fmt::fmt OpenMP::OpenMP_CXX)
+endfunction()

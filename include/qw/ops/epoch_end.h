@@ -1,0 +1,104 @@
+// What ends an epoch, on the device that trains: metrics, the choice of the best epoch, early stopping, so
+// that a captured epoch is replayed many times before the host looks. There are CUDA kernels only: on the CPU
+// Trainer does the same. None of these has a gradient, waits for the device or reads from it, but for
+// read_epoch_state.
+//
+// An epoch ends with
+//   metrics = epoch_metrics(...); epoch_end_(history, state, ...);
+//   keep_if_(state, EpochFlag::kBetter, parameters, best_parameters);
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "qw/ops/divergence.h"
+
+namespace qw {
+
+enum class EpochMetric : int64_t { kAccuracy, kMacroF1, kR2 };
+
+// The first of measure() in qw/learn/metrics.h, for the train, val and test nodes: [3] float64, NaN where
+// there is nothing to measure. Predicted is scores + shift: scores [N, C], float32 or float64, shift alike or
+// [0], added in their type.
+//   kAccuracy  labels by `classes`; negative: unknown, does not count. The first of equal scores is
+//   predicted. kMacroF1   labels by `targets`, 0 or 1, NaN: unknown. A label is predicted where the score is
+//   above
+//              `threshold`: 0 for logits, 0.5 for probabilities.
+//   kR2        labels by `targets`, NaN: unknown.
+// `class_weights` are not looked at. The first two are exactly those of measure(); R2 to rounding, of the
+// targets in the type of the scores. 2 launches. Throws c10::Error on shapes, types or devices that do not
+// fit; nodes are trusted.
+at::Tensor epoch_metrics(EpochMetric kind, const at::Tensor& scores, const at::Tensor& shift,
+                         double threshold, const LabelTensors& train, const LabelTensors& val,
+                         const LabelTensors& test);
+
+// What is known of a training between epochs. On the device [7] float64, in the order of the fields; counts
+// are whole numbers.
+struct EpochState {
+  int64_t epochs = 0;    // that have ended: the number of the next one
+  bool counted = false;  // the last epoch_end_ counted: it was not stopped before
+  bool better = false;   // the epoch that ended last is the best so far
+  bool stopped = false;  // epochs that follow change nothing here
+  bool broken = false;   // a loss was not finite; then also stopped
+  int64_t best_epoch = -1;
+  double best_val_loss = std::numeric_limits<double>::infinity();
+};
+constexpr int64_t kEpochStateSize = 7;
+at::Tensor epoch_state_tensor(const EpochState& state, at::Device device);
+EpochState read_epoch_state(const at::Tensor& state);  // waits for the device
+
+// Columns of a history, one row for each epoch, float64: those of EpochRecord.
+constexpr int64_t kHistoryColumns = 5;  // loss, val_loss, train, val, test metric
+
+// What an epoch has come to; numbers are [] float64 on the device.
+struct EpochResult {
+  at::Tensor loss;
+  at::Tensor loss_addend;  // the loss of the epoch is loss + loss_addend; [0]: none
+  // Put flow_cost into loss_addend at the end: where a loss counts what the flow cost before its step.
+  bool renew_addend = false;
+  at::Tensor val_divergence;
+  at::Tensor flow_cost;  // val_loss is flow_cost + lambda * val_divergence; [0]: val_divergence alone
+  double lambda = 1;
+  at::Tensor metrics;  // [3], of epoch_metrics
+};
+
+struct EpochRule {
+  int64_t epochs = 0;  // learning stops after so many
+  int64_t patience =
+      0;  // or when past epoch `patience` val_loss exceeds the mean of so many before; 0: never
+  bool keeps_last = false;  // every epoch is the best, and patience has no end
+  // The epoch of row 0 of the history: 0, or at most the first epoch minus `patience`, whose val_losses are
+  // then read.
+  int64_t first_row = 0;
+};
+
+// Ends epoch number state.epochs: writes its row of `history` [rows, 5], decides whether it is the best so
+// far (the first, or val_loss below that of the best, or keeps_last) and whether it is the last, counts it,
+// and adds `increments` to `counts`, StepClock::counts() or [0] for none. A loss or val_loss that is not
+// finite is written, counted, never the best, and ends the training: broken. An epoch without a row in the
+// history ends it too, uncounted. After the end nothing changes but `counted` and `better`, which are then
+// false.
+//
+// The mean over the window is windowed_sum / patience; val_loss is rounded after the product and after the
+// sum. One launch of one warp. Throws c10::Error on shapes, types or devices that do not fit.
+void epoch_end_(const at::Tensor& history, const at::Tensor& state, const EpochResult& result,
+                const EpochRule& rule, const at::Tensor& counts, std::array<int64_t, 3> increments);
+
+// The sum of count values, `stride` apart, in the order in which epoch_end_ adds those of its window: 32
+// sums, of values 0, 32, 64, ..., of values 1, 33, 65, ..., then those added in pairs 16, 8, 4, 2 and 1
+// apart. For hosts that must decide as the device does.
+double windowed_sum(const double* values, int64_t count, int64_t stride = 1);
+
+enum class EpochFlag : int64_t { kCounted = 1, kBetter = 2, kStopped = 3, kBroken = 4 };
+
+// Copies every source to the target of its place when the flag is set in the state; else reads no more than
+// that. Pairs are of one shape, type and device; targets contiguous, no two of all that overlap. One launch
+// for every 16 tensors (and one for each source that is not contiguous).
+void keep_if_(const at::Tensor& state, EpochFlag flag, const std::vector<at::Tensor>& sources,
+              const std::vector<at::Tensor>& targets);
+
+}  // namespace qw

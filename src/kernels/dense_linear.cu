@@ -1,0 +1,103 @@
+#include "kernels/dense_linear.h"
+
+#include <algorithm>
+
+#include "kernels/column_sums.cuh"
+#include "kernels/product_tile.cuh"
+
+namespace qw::kernels {
+namespace {
+
+constexpr int64_t kProcessors = 132;
+constexpr int64_t kBlocksOfTransposed = 4 * kProcessors;
+constexpr int64_t kFewestTerms = 64;     // of a chunk of a transposed product
+constexpr int64_t kManyTerms = 1 << 15;  // that keep a GPU busy in large tiles
+
+// Where there is work for large tiles:
+using Square128 = TileShape<128, 128, 8, 8, 8, 1>;
+using Tall64 = TileShape<128, 64, 16, 8, 4, 1>;
+template <class T>
+using Square64 =
+    std::conditional_t<sizeof(T) == 4, TileShape<64, 64, 16, 8, 4, 1>, TileShape<64, 64, 16, 4, 4, 1>>;
+using Tall16 = TileShape<128, 16, 32, 4, 8, 2>;
+using Tall8 = TileShape<128, 8, 32, 4, 8, 4>;
+// And where more blocks matter more:
+using Few = TileShape<32, 32, 32, 4, 4, 4>;
+template <class T>
+using FewNarrow = TileShape<32, 8, sizeof(T) == 4 ? 64 : 32, 4, 4, 8>;
+
+// Calls use(shape) with the tiles for a product; `many`: there is work for large ones.
+template <class T, class Use>
+auto with_shape(bool many, int64_t rows, int64_t columns, const Use& use) {
+  if constexpr (sizeof(T) == 4) {
+    if (many && columns <= 8) return use(Tall8());
+    if (many && columns <= 16) return use(Tall16());
+    if (many && rows <= 64) return use(Square64<T>());
+    if (many && columns <= 64) return use(Tall64());
+    if (many) return use(Square128());
+  } else {
+    if (many && columns > 8) return use(Square64<T>());
+  }
+  return columns <= 8 ? use(FewNarrow<T>()) : use(Few());
+}
+
+struct Chunks {
+  int64_t size, count;
+
+  template <class Shape>
+  Chunks(int64_t rows, int64_t columns, int64_t depth, Shape) {
+    const int64_t tiles =
+        std::max<int64_t>(1, blocks_for(rows, Shape::kRows) * blocks_for(columns, Shape::kColumns));
+    const int64_t most = std::max<int64_t>(1, kBlocksOfTransposed / tiles);
+    const int64_t wanted = std::clamp<int64_t>(blocks_for(depth, kFewestTerms), 1, most);
+    size = blocks_for(std::max<int64_t>(1, blocks_for(depth, wanted)), Shape::kDepth) * Shape::kDepth;
+    count = std::max<int64_t>(1, blocks_for(depth, size));
+  }
+};
+
+template <bool kTransposed, class T, class Shape>
+void launch_tiles(const ProductView<T>& view, int64_t depth_per_chunk, int64_t chunks, T* result, Shape,
+                  Stream stream) {
+  const int64_t row_tiles = blocks_for(view.rows, Shape::kRows);
+  const int64_t column_tiles = blocks_for(view.columns, Shape::kColumns);
+  launch(ProductTile<T, Shape, kTransposed>{view, depth_per_chunk, static_cast<uint32_t>(row_tiles),
+                                            static_cast<uint32_t>(column_tiles),
+                                            view.left_stride % 4 == 0 && aligned_for_quads(view.left),
+                                            view.columns % 4 == 0 && aligned_for_quads(result), result},
+         row_tiles * column_tiles * chunks, stream);
+}
+
+}  // namespace
+
+template <class T>
+void product_cuda(const ProductView<T>& view, T* result, Stream stream) {
+  const int64_t width = view.columns <= 64 || sizeof(T) == 8 ? 64 : 128;
+  const int64_t height = sizeof(T) == 8 ? 64 : 128;
+  const bool many = blocks_for(view.rows, height) * blocks_for(view.columns, width) >= kProcessors;
+  with_shape<T>(many, view.rows, view.columns,
+                [&](auto shape) { launch_tiles<false>(view, view.depth, 1, result, shape, stream); });
+}
+
+template <class T>
+int64_t transposed_product_chunks(int64_t rows, int64_t columns, int64_t depth) {
+  return with_shape<T>(depth >= kManyTerms, rows, columns,
+                       [&](auto shape) { return Chunks(rows, columns, depth, shape).count; });
+}
+
+template <class T>
+void transposed_product_cuda(const ProductView<T>& view, T* sums, T* result, Stream stream) {
+  with_shape<T>(view.depth >= kManyTerms, view.rows, view.columns, [&](auto shape) {
+    const Chunks chunks(view.rows, view.columns, view.depth, shape);
+    launch_tiles<true>(view, chunks.size, chunks.count, chunks.count == 1 ? result : sums, shape, stream);
+    if (chunks.count > 1) column_sums(sums, chunks.count, view.rows * view.columns, result, stream);
+  });
+}
+
+template void product_cuda(const ProductView<float>&, float*, Stream);
+template void product_cuda(const ProductView<double>&, double*, Stream);
+template int64_t transposed_product_chunks<float>(int64_t, int64_t, int64_t);
+template int64_t transposed_product_chunks<double>(int64_t, int64_t, int64_t);
+template void transposed_product_cuda(const ProductView<float>&, float*, float*, Stream);
+template void transposed_product_cuda(const ProductView<double>&, double*, double*, Stream);
+
+}  // namespace qw::kernels

@@ -1,0 +1,292 @@
+#include "kernels/divergence.h"
+
+#include <cmath>
+
+#include "kernels/launch.cuh"
+
+namespace qw::kernels {
+namespace {
+
+constexpr int kRowThreads = 512;
+constexpr int kSumThreads = 256;
+constexpr int64_t kMostBlocks = 1024;
+// Up to so many passes over rows, and bytes of gradient to zero, one block is faster than a second launch.
+constexpr int64_t kPassesOfOneBlock = 4;
+constexpr int64_t kBytesOfOneBlock = 256 << 10;
+
+enum class Form { kClasses, kSoftTargets, kLeastSquares, kBernoulli };
+
+// How many lanes share a row: two columns each, up to a warp.
+int lanes_for(int64_t width) {
+  int lanes = 1;
+  while (lanes < kWarp && 2 * lanes < width) lanes *= 2;
+  return lanes;
+}
+
+struct Division {
+  int lanes;
+  int64_t rows_per_block, blocks;
+};
+
+Division division_of(int64_t count, int64_t width) {
+  const int lanes = lanes_for(width);
+  const int64_t at_once = kRowThreads / lanes;
+  if (count <= kPassesOfOneBlock * at_once) return {lanes, kPassesOfOneBlock * at_once, 1};
+  const int64_t passes = blocks_for(count, at_once * kMostBlocks);
+  return {lanes, passes * at_once, blocks_for(count, passes * at_once)};
+}
+
+template <class T>
+__device__ T sum_of_lanes(T value, int lanes) {
+  for (int step = lanes / 2; step > 0; step /= 2) value += __shfl_xor_sync(kWholeWarp, value, step);
+  return value;
+}
+
+template <class T>
+__device__ T largest_of_lanes(T value, int lanes) {
+  for (int step = lanes / 2; step > 0; step /= 2) {
+    const T other = __shfl_xor_sync(kWholeWarp, value, step);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// Of all threads of a block, for thread 0; in an order that only the number of threads decides.
+template <int kThreads>
+__device__ double sum_of_block(double value) {
+  __shared__ double of_warp[kThreads / kWarp];
+  value = sum_of_lanes(value, kWarp);
+  if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  double sum = 0;
+  if (threadIdx.x == 0) {
+    for (int warp = 0; warp < kThreads / kWarp; ++warp) sum += of_warp[warp];
+  }
+  return sum;
+}
+
+template <class T>
+__device__ double entropy_term(T y) {
+  return y > 0 && y != 1 ? static_cast<double>(y) * log(static_cast<double>(y)) : 0.0;
+}
+
+template <class T, Form kForm>
+struct DivergenceOfRows {
+  static constexpr int kThreads = kRowThreads;
+  LabelledRows<T> rows;
+  double scale;
+  int64_t rows_per_block;
+  T* gradient;        // or null
+  int64_t zeroed;     // elements of it that this block, the only one, makes zero before
+  double* sums;       // one a block
+  double sum_factor;  // scale where the sum of the only block is the value
+  int lanes;
+
+  // What the lanes of one group see of their row.
+  struct Row {
+    const T* z;
+    const T* shift;
+    const T* y;
+    T* gradient;
+    int own;
+    int width;  // 0: there is no row
+    int lane;
+  };
+
+  __device__ static T prediction(const Row& row, int c) {
+    return row.shift == nullptr ? row.z[c] : row.z[c] + row.shift[c];
+  }
+
+  __device__ T weight_of(int c) const { return rows.class_weights == nullptr ? T{1} : rows.class_weights[c]; }
+
+  __device__ void put(const Row& row, int c, T slope) const {
+    if (row.gradient != nullptr) row.gradient[c] = slope * static_cast<T>(scale);
+  }
+
+  __device__ T largest_of(const Row& row) const {
+    T largest = -INFINITY;
+    for (int c = row.lane; c < row.width; c += lanes) {
+      const T z = prediction(row, c);
+      largest = z > largest ? z : largest;
+    }
+    return largest_of_lanes(largest, lanes);
+  }
+
+  __device__ double softmax(const Row& row) const {
+    const T largest = largest_of(row);
+    T sum = 0;
+    for (int c = row.lane; c < row.width; c += lanes) sum += exp(prediction(row, c) - largest);
+    sum = sum_of_lanes(sum, lanes);
+    if constexpr (kForm == Form::kClasses) {
+      return row.width == 0 ? 0 : class_terms(row, largest, sum);
+    } else {
+      return target_terms(row, largest, sum);
+    }
+  }
+
+  __device__ double class_terms(const Row& row, T largest, T sum) const {
+    const T weight = weight_of(row.own);
+    if (row.gradient != nullptr) {
+      for (int c = row.lane; c < row.width; c += lanes) {
+        const T share = exp(prediction(row, c) - largest) * (weight / sum);
+        put(row, c, c == row.own ? share - weight : share);
+      }
+    }
+    if (row.lane != 0) return 0;
+    const auto own_score = static_cast<double>(prediction(row, row.own) - largest);
+    return static_cast<double>(weight) * (log(static_cast<double>(sum)) - own_score);
+  }
+
+  __device__ double target_terms(const Row& row, T largest, T sum) const {
+    const double log_sum = log(static_cast<double>(sum));
+    double value = 0, mass = 0;
+    for (int c = row.lane; c < row.width; c += lanes) {
+      const T y = row.y[c];
+      if (y != y) continue;
+      const auto weight = static_cast<double>(weight_of(c));
+      const double log_probability = static_cast<double>(prediction(row, c) - largest) - log_sum;
+      value += weight * (entropy_term(y) - static_cast<double>(y) * log_probability);
+      mass += weight * static_cast<double>(y);
+    }
+    mass = sum_of_lanes(mass, lanes);
+    for (int c = row.lane; c < row.width; c += lanes) {
+      const T y = row.y[c];
+      const T label = y != y ? T{0} : weight_of(c) * y;
+      put(row, c, static_cast<T>(mass) * exp(prediction(row, c) - largest) / sum - label);
+    }
+    return value;
+  }
+
+  __device__ double least_squares(const Row& row) const {
+    double value = 0;
+    for (int c = row.lane; c < row.width; c += lanes) {
+      const T y = row.y[c], weight = weight_of(c);
+      const T residual = y != y ? T{0} : prediction(row, c) - y;
+      value += static_cast<double>(weight) * static_cast<double>(residual) * static_cast<double>(residual);
+      put(row, c, 2 * weight * residual);
+    }
+    return value;
+  }
+
+  __device__ double bernoulli(const Row& row) const {
+    double value = 0;
+    for (int c = row.lane; c < row.width; c += lanes) {
+      const T y = row.y[c], z = prediction(row, c), weight = weight_of(c);
+      if (y != y) {
+        put(row, c, T{0});
+        continue;
+      }
+      const T decay = exp(z > 0 ? -z : z);
+      const T probability = (z > 0 ? T{1} : decay) / (1 + decay);
+      // log(1 + e^z) - y z, without overflow, plus the entropy of a label that is neither 0 nor 1.
+      const double softplus = (z > 0 ? static_cast<double>(z) : 0.0) + log(1.0 + static_cast<double>(decay));
+      value += static_cast<double>(weight) * (softplus - static_cast<double>(y) * static_cast<double>(z) +
+                                              entropy_term(y) + entropy_term(1 - y));
+      put(row, c, weight * (probability - y));
+    }
+    return value;
+  }
+
+  __device__ Row row_at(int64_t row) const {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    if (row >= rows.count) return {nullptr, nullptr, nullptr, nullptr, 0, 0, lane};
+    const int64_t at = rows.nodes[row] * rows.width;
+    return {rows.predictions + at,
+            rows.shift == nullptr ? nullptr : rows.shift + at,
+            kForm == Form::kClasses ? nullptr : rows.targets + row * rows.width,
+            gradient == nullptr ? nullptr : gradient + at,
+            kForm == Form::kClasses ? rows.classes[row] : 0,
+            static_cast<int>(rows.width),
+            lane};
+  }
+
+  __device__ void zero_gradient() const {
+    const int64_t per_quad = 16 / sizeof(T), quads = zeroed / per_quad;
+    for (int64_t i = threadIdx.x; i < quads; i += kThreads) {
+      reinterpret_cast<int4*>(gradient)[i] = int4{0, 0, 0, 0};
+    }
+    const int64_t i = quads * per_quad + threadIdx.x;
+    if (i < zeroed) gradient[i] = T{0};
+    __syncthreads();
+  }
+
+  __device__ void operator()() const {
+    if (zeroed > 0) zero_gradient();
+    const int64_t begin = blockIdx.x * rows_per_block;
+    const int64_t end = begin + rows_per_block < rows.count ? begin + rows_per_block : rows.count;
+    const int in_pass = static_cast<int>(threadIdx.x) / lanes, at_once = kThreads / lanes;
+    double value = 0;
+    for (int64_t first = begin; first < end; first += at_once) {
+      const Row row = row_at(first + in_pass);
+      if constexpr (kForm == Form::kLeastSquares) {
+        value += least_squares(row);
+      } else if constexpr (kForm == Form::kBernoulli) {
+        value += bernoulli(row);
+      } else {
+        value += softmax(row);
+      }
+    }
+    const double sum = sum_of_block<kThreads>(value);
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum_factor * sum;
+  }
+};
+
+struct ScaledSum {
+  static constexpr int kThreads = kSumThreads;
+  const double* sums;
+  int64_t count;
+  double scale;
+  double* value;
+
+  __device__ void operator()() const {
+    double sum = 0;
+    for (int64_t i = threadIdx.x; i < count; i += kThreads) sum += sums[i];
+    sum = sum_of_block<kThreads>(sum);
+    if (threadIdx.x == 0) *value = scale * sum;
+  }
+};
+
+template <Form kForm, class T>
+void launch_rows(const Division& division, const LabelledRows<T>& rows, double scale, T* gradient,
+                 int64_t zeroed, double* sums, Stream stream) {
+  launch(DivergenceOfRows<T, kForm>{rows, scale, division.rows_per_block, gradient, zeroed, sums,
+                                    division.blocks == 1 ? scale : 1.0, division.lanes},
+         division.blocks, stream);
+}
+
+}  // namespace
+
+DivergencePlan divergence_plan(int64_t count, int64_t width, int64_t gradient_bytes) {
+  const int64_t blocks = division_of(count, width).blocks;
+  return {blocks == 1 ? 0 : blocks, blocks == 1 && gradient_bytes <= kBytesOfOneBlock};
+}
+
+template <class T>
+void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, int64_t num_nodes, double scale,
+                     T* gradient, double* partials, double* value, Stream stream) {
+  LabelledRows<T> some = rows;
+  if (rows.width == 0) some.count = 0;
+  const Division division = division_of(some.count, rows.width);
+  const int64_t elements = num_nodes * rows.width;
+  const DivergencePlan plan = divergence_plan(some.count, rows.width, elements * sizeof(T));
+  const int64_t zeroed = gradient != nullptr && plan.zeroes_gradient ? elements : 0;
+  double* sums = division.blocks == 1 ? value : partials;
+  const bool soft = rows.targets != nullptr;
+  if (kind == DivergenceKind::kSoftmax && !soft) {
+    launch_rows<Form::kClasses>(division, some, scale, gradient, zeroed, sums, stream);
+  } else if (kind == DivergenceKind::kSoftmax) {
+    launch_rows<Form::kSoftTargets>(division, some, scale, gradient, zeroed, sums, stream);
+  } else if (kind == DivergenceKind::kLeastSquares) {
+    launch_rows<Form::kLeastSquares>(division, some, scale, gradient, zeroed, sums, stream);
+  } else {
+    launch_rows<Form::kBernoulli>(division, some, scale, gradient, zeroed, sums, stream);
+  }
+  if (division.blocks > 1) launch(ScaledSum{partials, division.blocks, scale, value}, 1, stream);
+}
+
+template void divergence_cuda(DivergenceKind, const LabelledRows<float>&, int64_t, double, float*, double*,
+                              double*, Stream);
+template void divergence_cuda(DivergenceKind, const LabelledRows<double>&, int64_t, double, double*, double*,
+                              double*, Stream);
+
+}  // namespace qw::kernels

@@ -1,0 +1,93 @@
+// The end of an epoch on a GPU, on raw pointers: metrics, which epoch is the best, when to stop.
+//
+// Floor: the rows of the measured nodes and their labels read once; copies read and written once, nothing
+// when nothing is to be kept. For small graphs the number of launches is what counts.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/stream.h"
+
+namespace qw::kernels {
+
+enum class MetricKind { kAccuracy, kMacroF1, kR2 };
+constexpr int kMetricParts = 3;  // train, val, test
+
+template <class T>
+struct MetricPart {
+  const int32_t* nodes;    // [count]
+  const int32_t* classes;  // [count]: for the accuracy; negative: unknown
+  const T* targets;        // [count, width]: for the others; NaN: unknown
+  int64_t count;
+};
+
+template <class T>
+struct MetricInput {
+  const T* scores;  // [N, width]
+  const T* shift;   // null or [N, width]
+  int64_t width;
+  double threshold;  // above it a label is predicted
+  MetricPart<T> parts[kMetricParts];
+};
+
+// Numbers of scratch that epoch_metrics_cuda needs.
+template <class T>
+int64_t epoch_metrics_scratch(MetricKind kind, const MetricInput<T>& input);
+
+// result [3].
+template <class T>
+void epoch_metrics_cuda(MetricKind kind, const MetricInput<T>& input, double* scratch, double* result,
+                        Stream stream);
+
+// Places in the state of a training; all are doubles.
+enum EpochPlace { kEpochs, kCounted, kBetter, kStopped, kBroken, kBestEpoch, kBestValLoss };
+constexpr int64_t kHistoryRow = 5;  // loss, val_loss, metrics
+
+struct EpochEnd {
+  double* history;  // [rows, 5]
+  int64_t rows;
+  int64_t first_row;  // the epoch of row 0
+  double* state;
+  const double* loss;
+  double* loss_addend;  // or null
+  const double* val_divergence;
+  const double* flow_cost;  // or null
+  const double* metrics;    // [3]
+  double lambda;
+  int64_t epochs;
+  int64_t patience;
+  int64_t* counts;  // null or [3]
+  int64_t increments[3];
+  bool keeps_last;
+  bool renew_addend;
+};
+void epoch_end_cuda(const EpochEnd& end, Stream stream);
+
+constexpr int64_t kWindowSums = 32;  // the lanes of a warp
+
+// Adds as the warp of epoch_end_cuda does.
+inline double windowed_sum(const double* values, int64_t count, int64_t stride) {
+  double sums[kWindowSums] = {};
+  for (int64_t i = 0; i < count; ++i) sums[i % kWindowSums] += values[i * stride];
+  for (int64_t apart = kWindowSums / 2; apart > 0; apart /= 2) {
+    for (int64_t lane = 0; lane < apart; ++lane) sums[lane] += sums[lane + apart];
+  }
+  return sums[0];
+}
+
+constexpr int kMostCopies = 16;
+
+struct Copy {
+  const void* source;
+  void* target;
+  int64_t bytes;
+};
+
+// Makes the first `count` copies when *flag is not 0.
+struct Copies {
+  Copy of[kMostCopies];
+  int count;
+};
+void keep_if_cuda(const double* flag, const Copies& copies, Stream stream);
+
+}  // namespace qw::kernels

@@ -1,0 +1,210 @@
+#include "kernels/graph_attention.h"
+
+#include <cmath>
+
+#include "kernels/graph_attention_warp.cuh"
+
+namespace qw::kernels {
+namespace {
+
+using namespace attention;  // NOLINT(google-build-using-namespace): its parts
+
+constexpr int kCoefficients = 256;  // of a warp's chunk of entries
+
+template <class T, int V, int R>
+struct Forward {
+  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kValues = std::max(kCoefficients, (2 + R * V) * kWarp);
+  static constexpr T kLowest = -std::numeric_limits<T>::infinity();
+
+  struct Scratch {
+    T values[kValues];  // coefficients of a chunk; what a warp hands over of a long row
+    int32_t columns[kWarp];
+  };
+
+  // The softmax of what has been seen so far: by head lane its maximum and sum, by column lane its result.
+  struct State {
+    T maximum = kLowest;
+    T sum = 0;
+    T total[R][V] = {};
+  };
+
+  AttentionView<T> view;
+  Count epoch;
+  AttentionStatistics<T> statistics;
+  T* result;
+  AttentionTiles tiles;
+
+  __device__ void operator()() const {
+    __shared__ Scratch all[kWarps];
+    Scratch& scratch = all[threadIdx.x / kWarp];
+    const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
+    const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
+    const Lanes<V, R> lanes(tiles, view, tile);
+    for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
+                      [&](int64_t row, int64_t begin, int64_t end, bool together) {
+                        const Share share(begin, end, together);
+                        State state;
+                        add_entries(lanes, row, share.begin, share.end, scratch, state);
+                        fold(lanes, state);
+                        if (together) {
+                          hand_over(lanes, state, scratch);
+                          __syncthreads();
+                          if (threadIdx.x < kWarp) state = joined(lanes, all);
+                          __syncthreads();
+                          if (threadIdx.x >= kWarp) return;
+                        }
+                        write(lanes, row, begin == end, state);
+                      });
+  }
+
+ private:
+  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, int64_t begin, int64_t end,
+                              Scratch& scratch, State& state) const {
+    const T target = lanes.has_head ? view.target_scores[row * view.heads + lanes.head] : T{0};
+    const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
+    for (int64_t at = begin; at < end; at += chunk) {
+      const int count = static_cast<int>(end - at < chunk ? end - at : chunk);
+      __syncwarp();
+      if (lanes.lane < count) scratch.columns[lanes.lane] = view.columns[at + lanes.lane];
+      __syncwarp();
+      const T shrink = make_coefficients(lanes, target, at, count, scratch, state);
+      __syncwarp();
+      const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.column_head);
+      for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < V; ++v) state.total[r][v] *= own_shrink;
+      }
+      gather(lanes, count, scratch, state);
+    }
+  }
+
+  // Returns what sums of former chunks have to be multiplied by.
+  __device__ T make_coefficients(const Lanes<V, R>& lanes, T target, int64_t at, int count, Scratch& scratch,
+                                 State& state) const {
+    T highest = state.maximum;
+    if (lanes.has_head) {
+#pragma unroll 4
+      for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
+        const T raw = view.source_scores[scratch.columns[k] * view.heads + lanes.head] + target;
+        const T score = raw * slope_at(raw, view.negative_slope);
+        scratch.values[k * lanes.head_lanes + lanes.head_lane] = score;
+        highest = score > highest ? score : highest;
+      }
+    }
+    highest = largest_modulo(highest, lanes.head_lanes);
+    const T base = highest == kLowest ? T{0} : highest;
+    const T shrink = state.maximum == kLowest ? T{0} : std::exp(state.maximum - base);
+    state.maximum = highest;
+    state.sum *= shrink;
+    if (!lanes.has_head) return shrink;
+    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
+    for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
+      T& place = scratch.values[k * lanes.head_lanes + lanes.head_lane];
+      T coefficient = std::exp(place - base);
+      state.sum += coefficient;
+      if (view.edge_weights != nullptr) coefficient *= view.edge_weights[at + k];
+      if (view.dropout.active)
+        coefficient *= dropout_factor(view.dropout, now, (at + k) * view.heads + lanes.head);
+      place = coefficient;
+    }
+    return shrink;
+  }
+
+  __device__ void gather(const Lanes<V, R>& lanes, int count, const Scratch& scratch, State& state) const {
+    constexpr int kTogether = kGathers<T, V, R>;
+    const int64_t width = view.heads * view.depth;
+    for (int first = lanes.slice; first < count; first += kTogether * lanes.slices) {
+      Pack<T, V> rows[kTogether][R];
+      T coefficients[kTogether];
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const int k = first + u * lanes.slices;
+        const bool there = k < count;
+        coefficients[u] = there ? scratch.values[k * lanes.head_lanes + lanes.column_head] : T{0};
+        const T* row = view.features + (there ? scratch.columns[k] * width : 0);
+        for (int r = 0; r < R; ++r) {
+          if (there && lanes.has_column[r]) {
+            rows[u][r] = load_pack<T, V>(row + lanes.column[r]);
+          } else {
+            rows[u][r] = {};
+          }
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        for (int r = 0; r < R; ++r) {
+          for (int v = 0; v < V; ++v) state.total[r][v] += coefficients[u] * rows[u][r].at[v];
+        }
+      }
+    }
+  }
+
+  __device__ static void fold(const Lanes<V, R>& lanes, State& state) {
+    state.sum = sum_modulo(state.sum, lanes.head_lanes);
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
+    }
+  }
+
+  __device__ static void hand_over(const Lanes<V, R>& lanes, const State& state, Scratch& scratch) {
+    __syncwarp();
+    scratch.values[lanes.lane] = state.maximum;
+    scratch.values[kWarp + lanes.lane] = state.sum;
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) scratch.values[(2 + r * V + v) * kWarp + lanes.lane] = state.total[r][v];
+    }
+  }
+
+  __device__ static State joined(const Lanes<V, R>& lanes, const Scratch* all) {
+    State state;
+    for (int w = 0; w < kWarps; ++w) {
+      const T maximum = all[w].values[lanes.lane];
+      state.maximum = maximum > state.maximum ? maximum : state.maximum;
+    }
+    const T base = state.maximum == kLowest ? T{0} : state.maximum;
+    for (int w = 0; w < kWarps; ++w) {
+      const T* values = all[w].values + lanes.lane;
+      const T shrink = values[0] == kLowest ? T{0} : std::exp(values[0] - base);
+      state.sum += values[kWarp] * shrink;
+      const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.column_head);
+      for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < V; ++v) state.total[r][v] += values[(2 + r * V + v) * kWarp] * own_shrink;
+      }
+    }
+    return state;
+  }
+
+  __device__ void write(const Lanes<V, R>& lanes, int64_t row, bool empty, const State& state) const {
+    const T divisor = empty ? T{1} : state.sum;
+    if (lanes.has_head && lanes.entry_lane == 0 && lanes.piece == 0) {
+      statistics.maximum[row * view.heads + lanes.head] = empty ? T{0} : state.maximum;
+      statistics.sum[row * view.heads + lanes.head] = divisor;
+    }
+    const T reciprocal = T{1} / __shfl_sync(kWholeWarp, divisor, lanes.column_head);
+    for (int r = 0; r < R; ++r) {
+      if (lanes.slice == 0 && lanes.has_column[r])
+        store_pack<T, V>(result + row * view.heads * view.depth + lanes.column[r], state.total[r],
+                         reciprocal);
+    }
+  }
+};
+
+}  // namespace
+
+template <class T>
+void graph_attention_forward_cuda(const AttentionView<T>& view, const Count& epoch,
+                                  const AttentionStatistics<T>& statistics, T* result, int64_t entries,
+                                  Stream stream) {
+  const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors) {
+    launch(Forward<T, vector(), vectors()>{view, epoch, statistics, result, tiles},
+           int64_t{tiles.row_blocks} * tiles.tiles, stream);
+  };
+  with_tiles(view, entries, start, view.features, result);
+}
+
+template void graph_attention_forward_cuda(const AttentionView<float>&, const Count&,
+                                           const AttentionStatistics<float>&, float*, int64_t, Stream);
+template void graph_attention_forward_cuda(const AttentionView<double>&, const Count&,
+                                           const AttentionStatistics<double>&, double*, int64_t, Stream);
+
+}  // namespace qw::kernels

@@ -1,0 +1,378 @@
+#include <cmath>
+
+#include "kernels/graph_attention.h"
+#include "kernels/graph_attention_warp.cuh"
+
+namespace qw::kernels {
+namespace {
+
+using namespace attention;  // NOLINT(google-build-using-namespace): its parts
+
+constexpr int kCoefficients = 128;  // of a warp's chunk of entries, and of each kind
+
+// A group of `lanes`, a power of two, has a row and head.
+template <class T>
+struct RowFacts {
+  static constexpr int kThreads = 256;
+  const T* target_scores;
+  AttentionStatistics<T> statistics;
+  const T* result;
+  const T* gradient;
+  int64_t items;
+  int64_t depth;
+  int32_t lanes;
+  T* facts;
+
+  __device__ void operator()() const {
+    const int64_t item = (blockIdx.x * int64_t{kThreads} + threadIdx.x) / lanes;
+    const auto lane = static_cast<int>(threadIdx.x % lanes);
+    T delta = 0;
+    if (item < items) {
+#pragma unroll 4
+      for (int64_t c = lane; c < depth; c += lanes)
+        delta += result[item * depth + c] * gradient[item * depth + c];
+    }
+    for (int offset = lanes / 2; offset > 0; offset /= 2) delta += __shfl_xor_sync(kWholeWarp, delta, offset);
+    if (item >= items || lane != 0) return;
+    Pack<T, kAttentionFacts> fact;
+    fact.at[kTargetScore] = target_scores[item];
+    fact.at[kMaximum] = statistics.maximum[item];
+    fact.at[kReciprocal] = T{1} / statistics.sum[item];
+    fact.at[kDelta] = delta;
+    reinterpret_cast<Pack<T, kAttentionFacts>*>(facts)[item] = fact;
+  }
+};
+
+// As in the derivation above the autograd class. The rows are those of the transposed pattern.
+template <class T, int V, int R>
+struct BackwardColumns {
+  static constexpr int kThreads = kBlockThreads;
+
+  struct Scratch {
+    T coefficient[kCoefficients];
+    T dot[kCoefficients];
+    T slope[kCoefficients];
+    T pull[kCoefficients];        // alpha * delta
+    T unweighted[kCoefficients];  // the coefficient without the edge weight
+    int64_t entries[kWarp];
+    int32_t columns[kWarp];
+  };
+  static_assert((1 + R * V) * kWarp <= 5 * kCoefficients);  // hand_over's, from `coefficient` on
+
+  struct State {
+    T sum = 0;  // by head lane
+    T total[R][V] = {};
+    Pack<T, V> features[R] = {};  // of the row
+  };
+
+  AttentionView<T> view;
+  Count epoch;
+  const T* facts;
+  const T* gradient;
+  AttentionColumnGradients<T> gradients;
+  AttentionTiles tiles;
+
+  __device__ void operator()() const {
+    __shared__ Scratch all[kWarps];
+    Scratch& scratch = all[threadIdx.x / kWarp];
+    const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
+    const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
+    const Lanes<V, R> lanes(tiles, view, tile);
+    for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
+                      [&](int64_t row, int64_t begin, int64_t end, bool together) {
+                        const Share share(begin, end, together);
+                        State state;
+                        add_entries(lanes, row, share.begin, share.end, scratch, state);
+                        fold(lanes, state);
+                        if (together) {
+                          hand_over(lanes, state, scratch);
+                          __syncthreads();
+                          if (threadIdx.x < kWarp) state = joined(lanes, all);
+                          __syncthreads();
+                          if (threadIdx.x >= kWarp) return;
+                        }
+                        write(lanes, row, state);
+                      });
+  }
+
+ private:
+  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, int64_t begin, int64_t end,
+                              Scratch& scratch, State& state) const {
+    const T source = lanes.has_head ? view.source_scores[row * view.heads + lanes.head] : T{0};
+    const T* features = view.features + row * view.heads * view.depth;
+    for (int r = 0; r < R; ++r) {
+      if (lanes.has_column[r]) state.features[r] = load_pack<T, V>(features + lanes.column[r]);
+    }
+    const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
+    for (int64_t at = begin; at < end; at += chunk) {
+      const int count = static_cast<int>(end - at < chunk ? end - at : chunk);
+      __syncwarp();
+      if (lanes.lane < count) {
+        scratch.columns[lanes.lane] = view.columns[at + lanes.lane];
+        scratch.entries[lanes.lane] = view.order[at + lanes.lane];
+      }
+      __syncwarp();
+      if (lanes.has_head) make_coefficients(lanes, source, count, scratch);
+      if (tiles.pieces > 1 && lanes.piece == 0) dot_other_pieces(lanes, features, count, scratch);
+      __syncwarp();
+      gather(lanes, count, scratch, state);
+      __syncwarp();
+      if (lanes.has_head && lanes.piece == 0) write_scores(lanes, count, scratch, state);
+    }
+  }
+
+  __device__ void make_coefficients(const Lanes<V, R>& lanes, T source, int count, Scratch& scratch) const {
+    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
+    for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
+      const int place = k * lanes.head_lanes + lanes.head_lane;
+      const int64_t other = scratch.columns[k] * view.heads + lanes.head, entry = scratch.entries[k];
+      const auto fact = load_pack<T, kAttentionFacts>(facts + other * kAttentionFacts);
+      const T raw = source + fact.at[kTargetScore];
+      const T slope = slope_at(raw, view.negative_slope);
+      const T alpha = std::exp(raw * slope - fact.at[kMaximum]) * fact.at[kReciprocal];
+      T coefficient = alpha;
+      if (view.dropout.active)
+        coefficient *= dropout_factor(view.dropout, now, entry * view.heads + lanes.head);
+      scratch.unweighted[place] = coefficient;
+      if (view.edge_weights != nullptr) coefficient *= view.edge_weights[entry];
+      scratch.coefficient[place] = coefficient;
+      scratch.slope[place] = slope;
+      scratch.pull[place] = alpha * fact.at[kDelta];
+    }
+  }
+
+  __device__ void gather(const Lanes<V, R>& lanes, int count, Scratch& scratch, State& state) const {
+    constexpr int kTogether = kGathers<T, V, R>;
+    const int64_t width = view.heads * view.depth;
+    for (int begin = 0; begin < count; begin += kTogether * lanes.slices) {
+      Pack<T, V> rows[kTogether][R];
+      T coefficients[kTogether], dots[kTogether];
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const int k = begin + u * lanes.slices + lanes.slice;
+        const bool there = k < count;
+        coefficients[u] = there ? scratch.coefficient[k * lanes.head_lanes + lanes.column_head] : T{0};
+        const T* row = gradient + (there ? scratch.columns[k] * width : 0);
+        for (int r = 0; r < R; ++r) {
+          if (there && lanes.has_column[r]) {
+            rows[u][r] = load_pack<T, V>(row + lanes.column[r]);
+          } else {
+            rows[u][r] = {};
+          }
+        }
+        dots[u] = 0;
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        for (int r = 0; r < R; ++r) {
+          for (int v = 0; v < V; ++v) {
+            state.total[r][v] += coefficients[u] * rows[u][r].at[v];
+            dots[u] += state.features[r].at[v] * rows[u][r].at[v];
+          }
+        }
+      }
+      for (int offset = 1; offset < lanes.lanes_per_head; offset <<= 1) {
+        const bool reaches = lanes.position + offset < lanes.lanes_per_head;
+#pragma unroll
+        for (int u = 0; u < kTogether; ++u) {
+          const T other = __shfl_down_sync(kWholeWarp, dots[u], offset);
+          dots[u] += reaches ? other : T{0};
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const int k = begin + u * lanes.slices + lanes.slice;
+        if (k >= count || !lanes.leads) continue;
+        T& dot = scratch.dot[k * lanes.head_lanes + lanes.column_head];
+        dot = tiles.pieces > 1 ? dot + dots[u] : dots[u];
+      }
+    }
+  }
+
+  // dot = the products of what of a head is not in its first piece: it belongs to other warps, which do not
+  // have the whole either. Heads that deep are rare.
+  __device__ void dot_other_pieces(const Lanes<V, R>& lanes, const T* features, int count,
+                                   Scratch& scratch) const {
+    const int64_t start = lanes.head * view.depth;
+#pragma unroll 1
+    for (int k = 0; k < count; ++k) {
+      const T* row = gradient + scratch.columns[k] * view.heads * view.depth;
+      T dot = 0;
+      for (int64_t c = int64_t{R} * kWarp * V + lanes.lane; c < view.depth; c += kWarp)
+        dot += features[start + c] * row[start + c];
+      dot = sum_modulo(dot, 1);
+      if (lanes.lane == 0) scratch.dot[k] = dot;
+    }
+  }
+
+  __device__ void write_scores(const Lanes<V, R>& lanes, int count, const Scratch& scratch,
+                               State& state) const {
+    for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
+      const int place = k * lanes.head_lanes + lanes.head_lane;
+      const int64_t element = scratch.entries[k] * view.heads + lanes.head;
+      const T dot = scratch.dot[place];
+      const T score = scratch.slope[place] * (scratch.coefficient[place] * dot - scratch.pull[place]);
+      state.sum += score;
+      gradients.scores[element] = score;
+      if (gradients.edge_products != nullptr)
+        gradients.edge_products[element] = scratch.unweighted[place] * dot;
+    }
+  }
+
+  __device__ static void fold(const Lanes<V, R>& lanes, State& state) {
+    state.sum = sum_modulo(state.sum, lanes.head_lanes);
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
+    }
+  }
+
+  __device__ static void hand_over(const Lanes<V, R>& lanes, const State& state, Scratch& scratch) {
+    __syncwarp();
+    T* values = scratch.coefficient + lanes.lane;
+    values[0] = state.sum;
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) values[(1 + r * V + v) * kWarp] = state.total[r][v];
+    }
+  }
+
+  __device__ static State joined(const Lanes<V, R>& lanes, const Scratch* all) {
+    State state;
+    for (int w = 0; w < kWarps; ++w) {
+      const T* values = all[w].coefficient + lanes.lane;
+      state.sum += values[0];
+      for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < V; ++v) state.total[r][v] += values[(1 + r * V + v) * kWarp];
+      }
+    }
+    return state;
+  }
+
+  __device__ void write(const Lanes<V, R>& lanes, int64_t row, const State& state) const {
+    if (lanes.has_head && lanes.entry_lane == 0 && lanes.piece == 0)
+      gradients.source_scores[row * view.heads + lanes.head] = state.sum;
+    for (int r = 0; r < R; ++r) {
+      if (lanes.slice == 0 && lanes.has_column[r]) {
+        T* to = gradients.features + row * view.heads * view.depth + lanes.column[r];
+        store_pack<T, V>(to, state.total[r], T{1});
+      }
+    }
+  }
+};
+
+// Sums over the entries of a row, and over the heads of an entry.
+template <class T>
+struct BackwardRows {
+  static constexpr int kThreads = kBlockThreads;
+  const int64_t* offsets;
+  int64_t nodes;
+  int64_t heads;
+  const T* scores_gradient;
+  const T* edge_products;
+  T* target_gradient;
+  T* edge_gradient;
+  int32_t head_lanes;  // a power of two
+  int32_t long_row;
+
+  __device__ void operator()() const {
+    __shared__ T handed[kWarps][kWarp];
+    const int lane = static_cast<int>(threadIdx.x % kWarp), warp = static_cast<int>(threadIdx.x / kWarp);
+    for (int64_t first = 0; first < heads; first += head_lanes) {
+      const int64_t head = first + lane % head_lanes;
+      for_rows_of_block(offsets, nodes, static_cast<int64_t>(blockIdx.x) * kWarps, long_row,
+                        [&](int64_t row, int64_t begin, int64_t end, bool together) {
+                          const Share share(begin, end, together);
+                          T sum = sum_of(share.begin, share.end, head);
+                          if (together) {
+                            handed[warp][lane] = sum;
+                            __syncthreads();
+                            sum = 0;
+                            for (int w = 0; w < kWarps; ++w) sum += handed[w][lane];
+                            __syncthreads();
+                            if (warp != 0) return;
+                          }
+                          write(row, head, sum);
+                        });
+    }
+  }
+
+ private:
+  __device__ T sum_of(int64_t begin, int64_t end, int64_t head) const {
+    const int lane = static_cast<int>(threadIdx.x % kWarp), entry_lanes = kWarp / head_lanes;
+    T sum = 0;
+#pragma unroll 4
+    for (int64_t at = begin + lane / head_lanes; at < end; at += entry_lanes) {
+      if (head < heads) sum += scores_gradient[at * heads + head];
+    }
+    if (edge_products != nullptr) {
+      for (int64_t at = begin; at < end; at += entry_lanes) add_heads(at + lane / head_lanes, end, head);
+    }
+    return sum_modulo(sum, head_lanes);
+  }
+
+  __device__ void add_heads(int64_t entry, int64_t end, int64_t head) const {
+    T product = entry < end && head < heads ? edge_products[entry * heads + head] : T{0};
+    for (int offset = head_lanes / 2; offset > 0; offset /= 2)
+      product += __shfl_xor_sync(kWholeWarp, product, offset);
+    if (entry >= end || head % head_lanes != 0) return;
+    edge_gradient[entry] = head == 0 ? product : edge_gradient[entry] + product;
+  }
+
+  __device__ void write(int64_t row, int64_t head, T sum) const {
+    if (threadIdx.x % kWarp < static_cast<unsigned>(head_lanes) && head < heads)
+      target_gradient[row * heads + head] = sum;
+  }
+};
+
+int32_t lanes_for(int64_t count) {
+  return static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(count, 1, kWarp))));
+}
+
+}  // namespace
+
+template <class T>
+void graph_attention_row_facts_cuda(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
+                                    const T* result, const T* gradient, T* facts, Stream stream) {
+  const int32_t lanes = lanes_for(view.depth);
+  const int64_t items = view.nodes * view.heads;
+  using Task = RowFacts<T>;
+  launch(Task{view.target_scores, statistics, result, gradient, items, view.depth, lanes, facts},
+         blocks_for(items * lanes, Task::kThreads), stream);
+}
+
+template <class T>
+void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const Count& epoch, const T* facts,
+                                           const T* gradient, const AttentionColumnGradients<T>& gradients,
+                                           int64_t entries, Stream stream) {
+  const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors) {
+    launch(BackwardColumns<T, vector(), vectors()>{view, epoch, facts, gradient, gradients, tiles},
+           int64_t{tiles.row_blocks} * tiles.tiles, stream);
+  };
+  with_tiles(view, entries, start, view.features, gradient, gradients.features);
+}
+
+template <class T>
+void graph_attention_backward_rows_cuda(const AttentionView<T>& view, const T* scores_gradient,
+                                        const T* edge_products, T* target_gradient, T* edge_gradient,
+                                        int64_t entries, Stream stream) {
+  using Task = BackwardRows<T>;
+  launch(Task{view.offsets, view.nodes, view.heads, scores_gradient, edge_products, target_gradient,
+              edge_gradient, lanes_for(view.heads), long_row_of(view.nodes, entries)},
+         blocks_for(view.nodes, kWarps), stream);
+}
+
+template void graph_attention_row_facts_cuda(const AttentionView<float>&, const AttentionStatistics<float>&,
+                                             const float*, const float*, float*, Stream);
+template void graph_attention_backward_columns_cuda(const AttentionView<float>&, const Count&, const float*,
+                                                    const float*, const AttentionColumnGradients<float>&,
+                                                    int64_t, Stream);
+template void graph_attention_backward_rows_cuda(const AttentionView<float>&, const float*, const float*,
+                                                 float*, float*, int64_t, Stream);
+template void graph_attention_row_facts_cuda(const AttentionView<double>&, const AttentionStatistics<double>&,
+                                             const double*, const double*, double*, Stream);
+template void graph_attention_backward_columns_cuda(const AttentionView<double>&, const Count&, const double*,
+                                                    const double*, const AttentionColumnGradients<double>&,
+                                                    int64_t, Stream);
+template void graph_attention_backward_rows_cuda(const AttentionView<double>&, const double*, const double*,
+                                                 double*, double*, int64_t, Stream);
+
+}  // namespace qw::kernels

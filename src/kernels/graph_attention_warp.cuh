@@ -1,0 +1,207 @@
+// How the warps of a block share the rows of graph attention, and the lanes of a warp a row.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/graph_attention.h"
+#include "kernels/launch.cuh"
+#include "qw/core/random.h"
+
+namespace qw::kernels::attention {
+
+constexpr int kWarps = 8;  // of a block, which has as many rows
+constexpr int kBlockThreads = kWarps * kWarp;
+constexpr int kShortRow = 32;  // entries that are always left to one warp
+
+template <class T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T at[V];
+};
+
+// A tile is what a warp does of a row: `heads` heads side by side or, of a head of more vectors than lanes, a
+// piece.
+struct AttentionTiles {
+  int32_t vectors;       // of a head
+  int32_t heads;         // of a tile
+  int32_t head_lanes;    // a power of two: the heads of an entry side by side
+  int32_t column_lanes;  // a power of two: the vectors of a gathered row side by side
+  int32_t pieces;        // of a head
+  int32_t tiles;         // of a row
+  int32_t row_blocks;
+  int32_t long_row;  // rows with more entries are shared by the block
+};
+
+// What a lane does: one head of every entry_lanes-th entry while coefficients are made, one vector (R of them
+// where a head has more than 32) of every slices-th entry while rows are gathered.
+template <int V, int R>
+struct Lanes {
+  int lane;
+  int head_lanes, head_lane, entry_lane, entry_lanes;
+  int32_t head;
+  bool has_head;
+  int column_lanes, slice, slices;
+  int column_head;  // the head lane whose coefficients this lane's vectors need
+  int position;     // of the lane among those of its head
+  bool leads;       // the first of them
+  int lanes_per_head;
+  int32_t column[R];
+  bool has_column[R];
+  int piece;
+
+  template <class T>
+  __device__ Lanes(const AttentionTiles& tiles, const AttentionView<T>& view, int tile) {
+    lane = static_cast<int>(threadIdx.x % kWarp);
+    head_lanes = tiles.head_lanes;
+    head_lane = lane % head_lanes;
+    entry_lane = lane / head_lanes;
+    entry_lanes = kWarp / head_lanes;
+    piece = tile % tiles.pieces;
+    const int first_head = tile / tiles.pieces * tiles.heads;
+    const int left = static_cast<int>(view.heads) - first_head;
+    const int heads = left < tiles.heads ? left : tiles.heads;
+    head = first_head + head_lane;
+    has_head = head_lane < heads;
+    column_lanes = tiles.column_lanes;
+    slice = lane / column_lanes;
+    slices = kWarp / column_lanes;
+    lanes_per_head = tiles.vectors < kWarp ? tiles.vectors : kWarp;
+    const int at = lane % column_lanes;
+    const bool used = at < heads * lanes_per_head;
+    column_head = used ? at / lanes_per_head : 0;
+    position = at % lanes_per_head;
+    leads = used && position == 0;
+    for (int r = 0; r < R; ++r) {
+      const int within = ((piece * R + r) * kWarp + position) * V;
+      column[r] = (first_head + column_head) * static_cast<int>(view.depth) + within;
+      has_column[r] = used && within < view.depth;
+    }
+  }
+};
+
+// Sums over the lanes that are equal modulo `period`, a power of two: each of them gets it.
+template <class T>
+__device__ T sum_modulo(T value, int period) {
+  for (int offset = period; offset < kWarp; offset <<= 1) value += __shfl_xor_sync(kWholeWarp, value, offset);
+  return value;
+}
+
+template <class T>
+__device__ T largest_modulo(T value, int period) {
+  for (int offset = period; offset < kWarp; offset <<= 1) {
+    const T other = __shfl_xor_sync(kWholeWarp, value, offset);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// work(row, begin, end, together) by a warp for its row of the block unless that is long, then for each long
+// row by all warps, together. The work stands once, since it is long.
+template <class Work>
+__device__ void for_rows_of_block(const int64_t* offsets, int64_t nodes, int64_t first_row, int long_row,
+                                  const Work& work) {
+  const int lane = static_cast<int>(threadIdx.x % kWarp), warp = static_cast<int>(threadIdx.x / kWarp);
+  const int64_t row = first_row + lane;
+  const int64_t offset = lane <= kWarps && row <= nodes ? offsets[row] : 0;
+  const int64_t next = __shfl_down_sync(kWholeWarp, offset, 1);
+  const unsigned rows = __ballot_sync(kWholeWarp, lane < kWarps && row < nodes);
+  const unsigned long_rows =
+      __ballot_sync(kWholeWarp, lane < kWarps && row < nodes && next - offset > long_row);
+#pragma unroll 1
+  for (int turn = -1; turn < kWarps; ++turn) {
+    const bool together = turn >= 0;
+    const int which = together ? turn : warp;
+    if (((together ? long_rows : rows & ~long_rows) >> which & 1) == 0) continue;
+    work(first_row + which, __shfl_sync(kWholeWarp, offset, which), __shfl_sync(kWholeWarp, next, which),
+         together);
+  }
+}
+
+// The part of a row that a warp has: all of it, or of a long row an eighth.
+struct Share {
+  int64_t begin;
+  int64_t end;
+
+  __device__ Share(int64_t row_begin, int64_t row_end, bool together) : begin(row_begin), end(row_end) {
+    if (!together) return;
+    const int64_t length = (row_end - row_begin + kWarps - 1) / kWarps;
+    begin = row_begin + static_cast<int64_t>(threadIdx.x / kWarp) * length;
+    end = begin + length < row_end ? begin + length : row_end;
+  }
+};
+
+template <class T>
+__device__ T dropout_factor(const AttentionDropout<T>& dropout, uint32_t epoch, int64_t element) {
+  const auto counter = static_cast<uint64_t>(element) / 4;
+  const PhiloxBlock bits =
+      philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), dropout.layer, epoch},
+             dropout.seed);
+  // Not bits[element % 4], which would put the block into memory.
+  const uint32_t low = element & 1 ? bits[1] : bits[0], high = element & 1 ? bits[3] : bits[2];
+  return (element & 2 ? high : low) <= dropout.last_dropped ? T{0} : dropout.scale;
+}
+
+template <class T>
+__device__ T slope_at(T score, T negative_slope) {
+  return score > 0 ? T{1} : negative_slope;
+}
+
+// Gathered rows that a lane waits for together: 64 bytes of them.
+template <class T, int V, int R>
+constexpr int kGathers = std::clamp(static_cast<int>(64 / (sizeof(T) * V * R)), 2, 8);
+
+// Entries whose coefficients are made together.
+QW_BOTH constexpr int chunk_of(int head_lanes, int coefficients) {
+  return coefficients / head_lanes < kWarp ? coefficients / head_lanes : kWarp;
+}
+
+template <class T, int V>
+__device__ Pack<T, V> load_pack(const T* from) {
+  return *reinterpret_cast<const Pack<T, V>*>(from);
+}
+
+template <class T, int V>
+__device__ void store_pack(T* to, const T (&values)[V], T factor) {
+  Pack<T, V> pack;
+  for (int v = 0; v < V; ++v) pack.at[v] = values[v] * factor;
+  *reinterpret_cast<Pack<T, V>*>(to) = pack;
+}
+
+inline int32_t long_row_of(int64_t nodes, int64_t entries) {
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(4 * blocks_for(entries, std::max<int64_t>(nodes, 1)), kShortRow, INT32_MAX));
+}
+
+// body(tiles, V, R), the two as constants: vectors of 16 bytes where all rows of these tensors, which are
+// [nodes, heads * depth], have only such, else of one element.
+template <class T, class Body, class... Tensors>
+void with_tiles(const AttentionView<T>& view, int64_t entries, const Body& body, const Tensors*... tensors) {
+  constexpr int kWide = 16 / sizeof(T);
+  const bool aligned = ((reinterpret_cast<uintptr_t>(tensors) % 16 == 0) && ...);
+  const bool wide = aligned && view.depth > 0 && view.depth % kWide == 0;
+  const int64_t vectors = std::max<int64_t>(1, wide ? view.depth / kWide : view.depth);
+  const int vectors_per_lane = vectors > kWarp ? 2 : 1;
+  const int64_t groups = blocks_for(view.heads, std::max<int64_t>(1, kWarp / vectors));
+  const int64_t heads = blocks_for(view.heads, groups);
+  const int64_t pieces = blocks_for(vectors, kWarp * vectors_per_lane);
+  const AttentionTiles tiles{
+      static_cast<int32_t>(vectors),
+      static_cast<int32_t>(heads),
+      static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(heads))),
+      static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(heads * vectors, kWarp)))),
+      static_cast<int32_t>(pieces),
+      static_cast<int32_t>(groups * pieces),
+      static_cast<int32_t>(blocks_for(view.nodes, kWarps)),
+      long_row_of(view.nodes, entries)};
+  using std::integral_constant;
+  if (wide && vectors_per_lane == 1)
+    body(tiles, integral_constant<int, kWide>(), integral_constant<int, 1>());
+  if (wide && vectors_per_lane == 2)
+    body(tiles, integral_constant<int, kWide>(), integral_constant<int, 2>());
+  if (!wide && vectors_per_lane == 1) body(tiles, integral_constant<int, 1>(), integral_constant<int, 1>());
+  if (!wide && vectors_per_lane == 2) body(tiles, integral_constant<int, 1>(), integral_constant<int, 2>());
+}
+
+}  // namespace qw::kernels::attention

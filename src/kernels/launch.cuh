@@ -1,0 +1,112 @@
+// How a kernel is written and launched: one way for all of them, so that the same kernel of several trainings
+// can become one launch (merge.h).
+//
+// A kernel is a Task: a trivially copyable struct with what it works on, the threads of a block, and the
+// work.
+//   template <class T>
+//   struct Scale {
+//     static constexpr int kThreads = 256;
+//     const T* x; T factor; int64_t size; T* result;
+//     __device__ void operator()() const {
+//       const int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
+//       if (i < size) result[i] = factor * x[i];
+//     }
+//   };
+//   launch(Scale<T>{x, 2, size, result}, blocks_for(size, Scale<T>::kThreads), stream);
+// It sees threadIdx.x and blockIdx.x, not gridDim: the grid may be that of a larger training beside it.
+//
+// What tests/emulator can run on a CPU is all that may be used: __syncthreads, __syncwarp, __shfl_*_sync and
+// __ballot_sync by whole warps, __shared__ arrays, dynamic_shared, atomics on integers.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/stream.h"
+
+namespace qw::kernels {
+
+constexpr int kWarp = 32;
+constexpr unsigned kWholeWarp = 0xffffffffu;
+
+template <class Task>
+struct Slot {
+  Task task;
+  unsigned blocks;
+};
+
+// As many trainings as fit into the parameters of one launch.
+template <class Task>
+constexpr int kSlots = sizeof(Slot<Task>) * 16 <= 4000 ? 16 : static_cast<int>(4000 / sizeof(Slot<Task>));
+
+template <class Task>
+struct Slots {
+  Slot<Task> of[kSlots<Task>];
+};
+
+// A kernel as a node of a captured graph shows it, and the one that stands for several of it.
+struct MergeableKernel {
+  const void* one;
+  const void* several;
+  int slot_bytes;
+  int slots;
+};
+bool remember_kernel(const MergeableKernel& kernel);
+// Throws qw::Error, naming what was done, unless `status` is cudaSuccess.
+void check_cuda(cudaError_t status, const char* doing);
+
+constexpr int64_t blocks_for(int64_t elements, int64_t per_block) {
+  return (elements + per_block - 1) / per_block;
+}
+
+#ifndef QW_CUDA_EMULATOR
+
+template <class Task>
+__global__ void __launch_bounds__(Task::kThreads) run_one(const __grid_constant__ Slot<Task> slot) {
+  slot.task();
+}
+
+template <class Task>
+__global__ void __launch_bounds__(Task::kThreads) run_several(const __grid_constant__ Slots<Task> slots) {
+  const Slot<Task>& slot = slots.of[blockIdx.y];
+  if (blockIdx.x < slot.blocks) slot.task();
+}
+
+template <class T>
+__device__ T* dynamic_shared() {
+  extern __shared__ __align__(16) unsigned char dynamic_shared_bytes[];
+  return reinterpret_cast<T*>(dynamic_shared_bytes);
+}
+
+template <class Task>
+void launch(const Task& task, int64_t blocks, Stream stream, int64_t shared_bytes = 0) {
+  static_assert(std::is_trivially_copyable_v<Task> && kSlots<Task> >= 1);
+  static const bool remembered =
+      remember_kernel({reinterpret_cast<const void*>(run_one<Task>),
+                       reinterpret_cast<const void*>(run_several<Task>), sizeof(Slot<Task>), kSlots<Task>});
+  if (blocks == 0 || !remembered) return;
+  Slot<Task> slot{task, static_cast<unsigned>(blocks)};
+  void* arguments[] = {&slot};
+  check_cuda(cudaLaunchKernel(reinterpret_cast<const void*>(run_one<Task>), dim3(slot.blocks),
+                              dim3(Task::kThreads), arguments, shared_bytes, stream),
+             "launching a kernel");
+}
+
+#else
+
+template <class T>
+T* dynamic_shared() {
+  return reinterpret_cast<T*>(emulator::shared_memory());
+}
+
+template <class Task>
+void launch(const Task& task, int64_t blocks, Stream, int64_t shared_bytes = 0) {
+  static_assert(std::is_trivially_copyable_v<Task> && kSlots<Task> >= 1);
+  emulator::run(blocks, Task::kThreads, shared_bytes, [&] { task(); });
+}
+
+#endif
+
+}  // namespace qw::kernels

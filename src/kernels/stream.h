@@ -1,0 +1,27 @@
+// Where a GPU's work is queued, and counts that go on while a captured step is replayed.
+#pragma once
+
+#include <cstdint>
+
+struct CUstream_st;
+
+#ifdef __CUDACC__
+#define QW_BOTH __host__ __device__
+#else
+#define QW_BOTH
+#endif
+
+namespace qw::kernels {
+
+using Stream = CUstream_st*;  // cudaStream_t, without its header
+
+// The number of an epoch, of a step: `base`, and when a captured step is replayed what has been counted since
+// it was captured.
+struct Count {
+  int64_t base = 0;
+  const int64_t* since = nullptr;  // on the device; null: nothing
+
+  QW_BOTH int64_t now() const { return since == nullptr ? base : base + *since; }
+};
+
+}  // namespace qw::kernels

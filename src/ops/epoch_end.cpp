@@ -1,0 +1,190 @@
+#include "qw/ops/epoch_end.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include "kernels/epoch_end.h"
+#include "ops/checks.h"
+#include "ops/epoch_end_checks.h"
+
+namespace qw {
+namespace ops {
+namespace {
+
+constexpr const char* kMetrics = "qw::epoch_metrics";
+constexpr const char* kEnd = "qw::epoch_end_";
+constexpr const char* kKeep = "qw::keep_if_";
+constexpr const char* kParts[] = {"train", "val", "test"};
+
+static_assert(kHistoryColumns == kernels::kHistoryRow && kernels::kBestValLoss + 1 == kEpochStateSize);
+static_assert(static_cast<int>(EpochFlag::kCounted) == kernels::kCounted &&
+              static_cast<int>(EpochFlag::kBetter) == kernels::kBetter &&
+              static_cast<int>(EpochFlag::kStopped) == kernels::kStopped &&
+              static_cast<int>(EpochFlag::kBroken) == kernels::kBroken);
+
+void check_part(int64_t kind, const char* part, const LabelTensors& labels, const at::Tensor& scores) {
+  const std::string prefix(part);
+  check_index(kMetrics, (prefix + " nodes").c_str(), labels.nodes, at::kInt, scores);
+  const int64_t count = labels.nodes.size(0);
+  if (kind == static_cast<int64_t>(EpochMetric::kAccuracy)) {
+    check_index(kMetrics, (prefix + " classes").c_str(), labels.classes, at::kInt, scores);
+    TORCH_CHECK(labels.classes.size(0) == count, kMetrics, ": ", count, " ", part,
+                " nodes need as many classes, got ", labels.classes.size(0));
+    return;
+  }
+  const at::Tensor& targets = labels.targets;
+  TORCH_CHECK(
+      targets.scalar_type() == scores.scalar_type() && targets.device() == scores.device() &&
+          (count == 0 ? targets.numel() == 0 : targets.sizes() == at::IntArrayRef({count, scores.size(1)})),
+      kMetrics, ": ", part, " targets must be [", count, ", ", scores.size(1), "] of ", scores.scalar_type(),
+      " on ", scores.device(), ", got ", targets.sizes(), " of ", targets.scalar_type(), " on ",
+      targets.device());
+}
+
+// Contiguous float64 of this shape, on the device of the state.
+void check_numbers(const char* op, const char* name, const at::Tensor& numbers, at::IntArrayRef shape,
+                   const at::Tensor& state) {
+  TORCH_CHECK(numbers.sizes() == shape && numbers.scalar_type() == at::kDouble && numbers.is_contiguous() &&
+                  numbers.device() == state.device(),
+              op, ": ", name, " must be ", shape, " of Double, contiguous, on ", state.device(), ", got ",
+              numbers.sizes(), " of ", numbers.scalar_type(), " on ", numbers.device());
+}
+
+bool is_none(const at::Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
+
+}  // namespace
+
+void check_epoch_metrics(int64_t kind, const at::Tensor& scores, const at::Tensor& shift,
+                         const std::array<LabelTensors, 3>& parts) {
+  TORCH_CHECK(kind >= 0 && kind <= 2, kMetrics, ": kind must be 0 (accuracy), 1 (macro F1) or 2 (R2), got ",
+              kind);
+  TORCH_CHECK(scores.dim() == 2 && scores.size(1) > 0, kMetrics,
+              ": scores must be [N, C] with a column at least, got ", scores.sizes());
+  check_matrix(kMetrics, "scores", scores, scores.size(0), "node");
+  TORCH_CHECK(shift.scalar_type() == scores.scalar_type() && shift.device() == scores.device() &&
+                  (is_none(shift) || shift.sizes() == scores.sizes()),
+              kMetrics, ": shift must be ", scores.sizes(), " or [0] of ", scores.scalar_type(), " on ",
+              scores.device(), ", got ", shift.sizes(), " of ", shift.scalar_type(), " on ", shift.device());
+  for (size_t part = 0; part < parts.size(); ++part) check_part(kind, kParts[part], parts[part], scores);
+}
+
+void check_epoch_end(const at::Tensor& history, const at::Tensor& state, const EpochResult& result,
+                     const EpochRule& rule, const at::Tensor& counts, at::IntArrayRef increments) {
+  check_numbers(kEnd, "state", state, {kEpochStateSize}, state);
+  TORCH_CHECK(history.dim() == 2, kEnd, ": history must be [rows, ", kHistoryColumns, "], got ",
+              history.sizes());
+  check_numbers(kEnd, "history", history, {history.size(0), kHistoryColumns}, state);
+  check_numbers(kEnd, "loss", result.loss, {}, state);
+  if (!is_none(result.loss_addend)) check_numbers(kEnd, "loss_addend", result.loss_addend, {}, state);
+  check_numbers(kEnd, "val_divergence", result.val_divergence, {}, state);
+  if (!is_none(result.flow_cost)) check_numbers(kEnd, "flow_cost", result.flow_cost, {}, state);
+  check_numbers(kEnd, "metrics", result.metrics, {3}, state);
+  TORCH_CHECK(!result.renew_addend || !(is_none(result.loss_addend) || is_none(result.flow_cost)), kEnd,
+              ": renew_addend needs a loss_addend and a flow_cost");
+  TORCH_CHECK(rule.epochs >= 0 && rule.patience >= 0 && rule.first_row >= 0, kEnd,
+              ": epochs, patience and first_row must not be negative, got ", rule.epochs, ", ", rule.patience,
+              " and ", rule.first_row);
+  TORCH_CHECK(counts.dim() == 1 && (counts.size(0) == 0 || counts.size(0) == 3) && counts.is_contiguous() &&
+                  counts.scalar_type() == at::kLong && counts.device() == state.device(),
+              kEnd, ": counts must be [3] or [0] of Long, contiguous, on ", state.device(), ", got ",
+              counts.sizes(), " of ", counts.scalar_type(), " on ", counts.device());
+  TORCH_CHECK(increments.size() == 3, kEnd, ": there are 3 increments, got ", increments.size());
+}
+
+void check_keep_if(const at::Tensor& state, int64_t flag, at::TensorList sources, at::TensorList targets) {
+  check_numbers(kKeep, "state", state, {kEpochStateSize}, state);
+  TORCH_CHECK(flag >= 1 && flag <= 4, kKeep,
+              ": flag must be 1 (counted), 2 (better), 3 (stopped) or 4 (broken), got ", flag);
+  TORCH_CHECK(sources.size() == targets.size(), kKeep, ": ", sources.size(),
+              " sources need as many targets, got ", targets.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const at::Tensor &source = sources[i], &target = targets[i];
+    TORCH_CHECK(source.device() == state.device(), kKeep, ": source ", i, " must be on ", state.device(),
+                ", got ", source.device());
+    TORCH_CHECK(target.sizes() == source.sizes() && target.scalar_type() == source.scalar_type() &&
+                    target.device() == source.device() && target.is_contiguous(),
+                kKeep, ": target ", i, " must be ", source.sizes(), " of ", source.scalar_type(),
+                ", contiguous, on ", source.device(), ", got ", target.sizes(), " of ", target.scalar_type(),
+                " on ", target.device());
+  }
+}
+
+}  // namespace ops
+
+using at::Tensor;
+
+Tensor epoch_metrics(EpochMetric kind, const Tensor& scores, const Tensor& shift, double threshold,
+                     const LabelTensors& train, const LabelTensors& val, const LabelTensors& test) {
+  using Signature =
+      Tensor(int64_t, const Tensor&, const Tensor&, double, const Tensor&, const Tensor&, const Tensor&,
+             const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&);
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::epoch_metrics", "").typed<Signature>();
+  const at::NoGradGuard no_gradient;
+  return op.call(static_cast<int64_t>(kind), scores, shift, threshold, train.nodes, train.classes,
+                 train.targets, val.nodes, val.classes, val.targets, test.nodes, test.classes, test.targets);
+}
+
+Tensor epoch_state_tensor(const EpochState& state, at::Device device) {
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  const std::vector<double> numbers{number(state.epochs),  number(state.counted), number(state.better),
+                                    number(state.stopped), number(state.broken),  number(state.best_epoch),
+                                    state.best_val_loss};
+  return at::tensor(numbers, at::kDouble).to(device);
+}
+
+EpochState read_epoch_state(const Tensor& state) {
+  ops::check_numbers("qw::read_epoch_state", "state", state, {kEpochStateSize}, state);
+  const Tensor here = state.cpu();
+  const auto* numbers = here.data_ptr<double>();
+  return {static_cast<int64_t>(numbers[kernels::kEpochs]),
+          numbers[kernels::kCounted] != 0,
+          numbers[kernels::kBetter] != 0,
+          numbers[kernels::kStopped] != 0,
+          numbers[kernels::kBroken] != 0,
+          static_cast<int64_t>(numbers[kernels::kBestEpoch]),
+          numbers[kernels::kBestValLoss]};
+}
+
+void epoch_end_(const Tensor& history, const Tensor& state, const EpochResult& result, const EpochRule& rule,
+                const Tensor& counts, std::array<int64_t, 3> increments) {
+  using Signature =
+      void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool, const Tensor&, const Tensor&,
+           double, const Tensor&, int64_t, int64_t, bool, int64_t, const Tensor&, at::IntArrayRef);
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::epoch_end_", "").typed<Signature>();
+  const at::NoGradGuard no_gradient;
+  op.call(history, state, result.loss, result.loss_addend, result.renew_addend, result.val_divergence,
+          result.flow_cost, result.lambda, result.metrics, rule.epochs, rule.patience, rule.keeps_last,
+          rule.first_row, counts, increments);
+}
+
+double windowed_sum(const double* values, int64_t count, int64_t stride) {
+  return kernels::windowed_sum(values, count, stride);
+}
+
+void keep_if_(const Tensor& state, EpochFlag flag, const std::vector<Tensor>& sources,
+              const std::vector<Tensor>& targets) {
+  using Signature = void(const Tensor&, int64_t, at::TensorList, at::TensorList);
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::keep_if_", "").typed<Signature>();
+  const at::NoGradGuard no_gradient;
+  op.call(state, static_cast<int64_t>(flag), sources, targets);
+}
+
+}  // namespace qw
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "epoch_metrics(int kind, Tensor scores, Tensor shift, float threshold, Tensor train_nodes, "
+      "Tensor train_classes, Tensor train_targets, Tensor val_nodes, Tensor val_classes, Tensor val_targets, "
+      "Tensor test_nodes, Tensor test_classes, Tensor test_targets) -> Tensor");
+  library.def(
+      "epoch_end_(Tensor(a!) history, Tensor(b!) state, Tensor loss, Tensor(c!) loss_addend, "
+      "bool renew_addend, Tensor val_divergence, Tensor flow_cost, float weight, Tensor metrics, int epochs, "
+      "int patience, bool keeps_last, int first_row, Tensor(d!) counts, int[] increments) -> ()");
+  library.def("keep_if_(Tensor state, int flag, Tensor[] sources, Tensor(a!)[] targets) -> ()");
+}
