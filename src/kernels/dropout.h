@@ -7,6 +7,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -43,7 +44,7 @@ QW_INLINE void dropout_bits(const DropoutRule& rule, uint64_t batch, uint32_t* b
 }
 
 // Bits below it drop an element: p * 2^32, rounded up; 2^32 and more drop everything.
-uint64_t dropout_threshold(double p);
+inline uint64_t dropout_threshold(double p) { return static_cast<uint64_t>(std::ceil(p * 0x1p32)); }
 
 // A mask, not a choice: the compiler makes a branch of a choice, and half of its guesses are wrong. Not a
 // factor of 0 either, which would let infinities through as NaN.

@@ -39,9 +39,6 @@ QW_MULTIVERSION void batch_range(const DropoutRule& rule, uint32_t threshold, in
 
 }  // namespace
 
-// Whole bits are at least p * 2^32 when they are at least its ceiling.
-uint64_t dropout_threshold(double p) { return static_cast<uint64_t>(std::ceil(p * 0x1p32)); }
-
 template <class T>
 void dropout_cpu(const DropoutRule& rule, const T* values, int64_t size, T* result) {
   const uint64_t threshold = dropout_threshold(rule.p);

@@ -1,5 +1,5 @@
 // result[i, :] = sum over the entries k of row i of value(k) * dense[source(k), :], for a sparse matrix given
-// by its entries. What spmm and incidence have in common.
+// by its entries. What spmm and incidence have in common. Matrices with fewer entries are row_windows.cuh's.
 //
 // Lanes have 16 bytes of a row of `dense` each where they can; several such groups of lanes share a row's
 // entries. In a large matrix a row that would keep one block busy for long is cut into chunks of fixed size,
@@ -7,25 +7,9 @@
 #pragma once
 
 #include "kernels/row_teams.cuh"
-#include "kernels/spmm.h"
+#include "kernels/row_windows.cuh"
 
 namespace qw::kernels {
-
-// kVector numbers that are read and written at once.
-template <class T, int kVector>
-struct alignas(sizeof(T) * kVector) Pack {
-  T at[kVector];
-};
-
-template <class T, int kVector>
-__device__ Pack<T, kVector> load_pack(const T* from) {
-  return *reinterpret_cast<const Pack<T, kVector>*>(from);
-}
-
-template <class T>
-constexpr int kWideVector = 16 / static_cast<int>(sizeof(T));
-
-inline bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 constexpr int power_of_two_from(int64_t least) {
   int power = 1;
@@ -62,8 +46,7 @@ struct Chunks {
 };
 
 inline Chunks chunks_of(int64_t entries) {
-  constexpr int64_t kWorthASecondLaunch = int64_t{1} << 21;
-  if (entries < kWorthASecondLaunch) return {0, INT64_MAX};
+  if (entries < kEntriesForWindows) return {0, INT64_MAX};
   int64_t chunk = 4096;
   while (entries / chunk > 4096) chunk *= 2;
   return {blocks_for(entries, chunk), chunk};
@@ -217,41 +200,15 @@ struct RowSums {
       sum_entries(BlockTeam{static_cast<int>(threadIdx.x)}, chunk.begin, chunk.end, sums);
       if (static_cast<int>(threadIdx.x) >= lanes) continue;
       for_packs([&](int p, int64_t column) {
-        store(partial + (2 * window + side) * width + column, &sums[p * kVector]);
+        store_pack<T, kVector>(partial + (2 * window + side) * width + column, &sums[p * kVector]);
       });
     }
   }
 
-  __device__ static void store(T* to, const T* numbers) {
-    Pack<T, kVector> pack;
-    for (int v = 0; v < kVector; ++v) pack.at[v] = numbers[v];
-    *reinterpret_cast<Pack<T, kVector>*>(to) = pack;
-  }
-
   __device__ void finish(int64_t row, T (&sums)[kNumbers]) const {
+    const UpdateScales<T> scales(update);
     for_packs([&](int p, int64_t column) {
-      T* numbers = &sums[p * kVector];
-      const int64_t at = row * width + column;
-      const auto add = [&](const T* addend, T scale, T* to) {
-        const Pack<T, kVector> pack = load_pack<T, kVector>(addend + at);
-        for (int v = 0; v < kVector; ++v) to[v] += scale * pack.at[v];
-      };
-      const T scale = update.scale.now();
-      for (int v = 0; v < kVector; ++v) numbers[v] *= scale;
-      if (update.first != nullptr) add(update.first, update.first_scale.now(), numbers);
-      if (update.second != nullptr) add(update.second, update.second_scale.now(), numbers);
-      store(result + at, numbers);
-      if (update.total == nullptr) return;
-      T total[kVector] = {};
-      if (update.start == nullptr) {
-        add(update.total, T(1), total);
-      } else {
-        add(update.start, T(1), total);
-        store(update.copy + at, total);
-        for (int v = 0; v < kVector; ++v) total[v] *= update.coefficients[0];
-      }
-      for (int v = 0; v < kVector; ++v) total[v] += update.coefficients[1] * numbers[v];
-      store(update.total + at, total);
+      store_updated<T, kVector>(update, scales, result, row * width + column, &sums[p * kVector]);
     });
   }
 };
@@ -277,6 +234,10 @@ void row_sums(const Entries& entries, int64_t count, const T* dense, int64_t wid
   const void* pointers[] = {dense,        result,       update.first, update.second,
                             update.total, update.start, update.copy,  partial};
   for (const void* pointer : pointers) wide = wide && is_aligned(pointer);
+  if (count < kEntriesForWindows) {
+    window_sums(entries, count, dense, width, result, update, wide, stream);
+    return;
+  }
   const ColumnSplit columns = split_columns(width, wide ? kWide : 1);
   const RowSplit rows = split_rows(entries.rows, count, columns.lanes);
   const Chunks chunks = chunks_of(count);

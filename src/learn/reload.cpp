@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "learn/device.h"
 #include "learn/run_files.h"
 #include "nn/tensor_file.h"
 #include "nn/tensors.h"
 #include "qw/core/error.h"
 #include "qw/learn/run.h"
+#include "qw/ops/capture.h"
 
 namespace qw {
 namespace {
@@ -72,13 +74,20 @@ at::Tensor full_flow(const SafetensorsFile& file, const std::string& name, int64
   return result;
 }
 
+// Where the run was trained, which gives its bits again; on a machine that has no such device, the CPU.
+at::TensorOptions tensors_of(const TrainRequest& request) {
+  const at::TensorOptions here = at::TensorOptions(at::kFloat);
+  return request.device == "cpu" || cuda_devices() == 0 ? here : here.device(device_named(request.device));
+}
+
 }  // namespace
 
 Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& request,
                 const Dataset& trained_on, const Dataset& dataset) {
   const at::NoGradGuard no_gradient;
+  const at::TensorOptions tensors = tensors_of(request);
   Reloaded reloaded;
-  LoadedModel loaded = load_model(run_folder / "model.safetensors", at::kFloat);
+  LoadedModel loaded = load_model(run_folder / "model.safetensors", tensors);
   if (dataset.features.columns != loaded.config.shape.inputs) {
     fail(fmt::format("{} was trained on {} features; this data has {}", run_folder.string(),
                      loaded.config.shape.inputs, dataset.features.columns));
@@ -89,19 +98,19 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
       if (node >= 0) reloaded.is_new[node] = 0;
     }
   }
-  const GraphTensors graph(dataset.graph, at::kFloat);
+  const GraphTensors graph(dataset.graph, tensors);
   const NodeMatrix features(FeatureScaling(request.scale_features, trained_on).apply(dataset.features),
-                            at::kFloat);
+                            tensors);
   at::Tensor edge_weights;
-  reloaded.scores.transport = at::empty({0}, at::kFloat);
+  reloaded.scores.transport = at::empty({0}, tensors);
   const std::filesystem::path flow_path = run_folder / "flow.safetensors";
   if (std::filesystem::exists(flow_path)) {
     const SafetensorsFile file = SafetensorsFile::read(flow_path);
     const at::Tensor flow =
-        full_flow(file, flow_path.string(), loaded.config.shape.outputs, trained_on, dataset);
+        full_flow(file, flow_path.string(), loaded.config.shape.outputs, trained_on, dataset).to(tensors);
     reloaded.scores.transport = incidence(flow, graph.incidence());
     if (file.find("edge_predictor.lin1.weight") != nullptr) {
-      ParameterSet parameters(0, at::kFloat);
+      ParameterSet parameters(0, tensors);
       const EdgePredictor predictor(parameters, "edge_predictor", flow.size(1));
       std::vector<Buffer> tensors, into;
       for (const Parameter& parameter : parameters.all()) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <string_view>
 
 #include "core/file.h"
 #include "learn/device.h"
@@ -16,16 +17,13 @@
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 #include "qw/graph/split_spec.h"
+#include "qw/learn/memory_plan.h"
 
 namespace qw {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Up to here runs are small enough for several at once: their memory adds up, and threads inside one would
-// wait for each other more than they work.
-constexpr int64_t kEdgesForParallelRuns = 2'000'000;
-constexpr int64_t kRunsOnDevice = 16;  // as many as one launch of the smaller kernels takes
 constexpr int64_t kEpochsAtOnce = 50;
 
 std::string split_of_run(const TrainRequest& request, const Dataset& dataset, int64_t run) {
@@ -151,14 +149,15 @@ class Runs {
         results_(request.runs) {}
 
   std::vector<RunResult> train() {
-    const bool small = dataset_.graph.num_edges() <= kEdgesForParallelRuns;
     const auto runs = static_cast<int>(request_.runs);
     if (tensors_.device().is_cuda()) {
-      const int64_t at_once = small ? kRunsOnDevice : 1;
+      const int64_t at_once =
+          memory_plan(training_size(dataset_, request_), request_, device_memory(tensors_.device()))
+              .runs_at_once;
       for (int64_t begin = 0; begin < runs; begin += at_once) {
         on_device(begin, std::min<int64_t>(runs, begin + at_once));
       }
-    } else if (runs > 1 && small) {
+    } else if (most_runs_at_once(request_, dataset_.graph.num_edges()) > 1) {
       parallel_tasks(runs, [&](int run) { here(run); });
     } else {
       for (int run = 0; run < runs; ++run) here(run);
@@ -224,6 +223,19 @@ class Runs {
   std::mutex one_at_a_time_;
 };
 
+// Where memory does not suffice, says what would fit.
+template <class Work>
+std::vector<RunResult> within_memory(const Dataset& dataset, const TrainRequest& request, const Work& work) {
+  try {
+    return work();
+  } catch (const c10::Error& error) {
+    if (std::string_view(error.what()).find("out of memory") == std::string_view::npos) throw;
+  }
+  const int64_t available = device_memory(device_of(request));
+  const MemoryPlan plan = memory_plan(training_size(dataset, request), request, available);
+  fail(fmt::format("out of memory on {}: {}", request.device, what_would_fit(plan, available)));
+}
+
 // A folder belongs to one request: going on with another would mix results.
 void claim_folder(const std::filesystem::path& folder, const TrainRequest& request) {
   const std::filesystem::path config = folder / "config.json";
@@ -268,7 +280,8 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
                              const std::function<void(const TrainProgress&)>& progress) {
   request_from_json(to_json(request), "request");  // a program may ask for anything
   if (!folder.empty()) claim_folder(folder, request);
-  const std::vector<RunResult> results = Runs(dataset, request, folder, progress).train();
+  const std::vector<RunResult> results = within_memory(
+      dataset, request, [&] { return Runs(dataset, request, folder, progress).train(); });
   if (!folder.empty()) {
     write_file_atomically(folder / "summary.json", summary_json(request, dataset, results).dump(2) + "\n");
   }

@@ -23,6 +23,7 @@ TrainRequest small_request(const std::string& solver = "bregman") {
   request.seed = 5;
   request.checkpoint_every = 3;
   request.split = "random:train=0.5,val=0.25";
+  request.device = test::device().str();
   return request;
 }
 
@@ -149,6 +150,17 @@ TEST(Run, GoesOnAfterAnInterruptionAsIfThereWasNone) {
     expect_same_result(results[0], expected[0]);
     expect_same_files(part.path() / "run-0", whole.path() / "run-0");
   }
+}
+
+TEST(Run, OutOfMemorySaysWhatWouldFit) {
+  if (!test::device().is_cuda()) GTEST_SKIP() << "a CPU's memory is not to be filled by a test";
+  const Dataset data = generate("csbm:nodes=300000,degree=4,features=4,classes=3,seed=1");
+  TrainRequest request = small_request("ce");
+  request.split = "published";
+  request.model_options.hidden = 1'000'000;
+  EXPECT_THAT(test::error_of([&] { train(data, request, {}); }),
+              testing::AllOf(testing::StartsWith("out of memory on cuda: needs about "),
+                             testing::HasSubstr("would fit: "), testing::HasSubstr("--hidden")));
 }
 
 TEST(Run, RefusesFoldersAndFilesOfOthers) {

@@ -1,0 +1,233 @@
+// The sums of row_sums.cuh for matrices that fit into the caches, where what costs is waiting: the entries,
+// not the rows, are dealt out evenly.
+//
+// A block owns the rows that begin in its window of entries, in one go up to kRowsAtOnce of them; their
+// entries are divided into runs of equal length, one for each group of lanes. A row that is whole in a run is
+// finished there; the parts of the others meet in shared memory. So a hub is the work of a block, and short
+// rows wait for nobody.
+#pragma once
+
+#include "kernels/row_packs.cuh"
+
+namespace qw::kernels {
+
+constexpr int kWindowThreads = 256;
+constexpr int kRowsAtOnce = 512;
+
+// The first row in [0, rows] whose offset is at least `entry`; by whole warps, 32 rows at a time.
+__device__ inline int64_t first_row_from(const int64_t* offsets, int64_t rows, int64_t entry) {
+  int64_t low = 0, high = rows;  // offsets[high] >= entry, or high == rows
+  while (high > low) {
+    const int64_t step = (high - low + kWarp - 1) / kWarp;
+    const int64_t at = low + (threadIdx.x % kWarp) * step;
+    const unsigned below = __ballot_sync(kWholeWarp, at < high && offsets[at] < entry ? 1 : 0);
+    const int count = __popc(below);  // they come first
+    const int64_t last_below = low + (count - 1) * step;
+    high = count == 0 ? low : (count == kWarp || low + count * step > high ? high : low + count * step);
+    low = count == 0 ? low : last_below + 1;
+  }
+  return low;
+}
+
+template <class T, class Entries, int kVector, int kPacks, int kLanes>
+struct WindowSums {
+  static constexpr int kThreads = kWindowThreads;
+  static constexpr int kGroups = kThreads / kLanes;
+  static constexpr int kNumbers = kVector * kPacks;
+  static constexpr int kAtOnce = 4;
+  static constexpr int kColumns = kLanes * kNumbers;  // of a tile
+  Entries entries;
+  const T* dense;
+  int64_t width;
+  T* result;
+  DeviceUpdate<T> update;
+  int64_t window;  // entries
+  uint32_t tiles;
+
+  // What the groups leave for each other: a part of the row that came from the group before, and one of the
+  // row that goes on in the next.
+  struct Shared {
+    int64_t row_of_window[2];
+    int64_t offsets[kRowsAtOnce + 1];
+    T head[kGroups][kColumns];
+    T tail[kGroups][kColumns];
+    int tail_row[kGroups];  // or -1
+  };
+
+  __device__ void operator()() const {
+    __shared__ Shared shared;
+    const int64_t first = int64_t{blockIdx.x / tiles} * window;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    if (warp < 2) {
+      const bool whole = warp == 1 && first + window >= entries.offsets[entries.rows];
+      const int64_t row =
+          whole ? entries.rows : first_row_from(entries.offsets, entries.rows, first + warp * window);
+      if (threadIdx.x % kWarp == 0) shared.row_of_window[warp] = row;
+    }
+    __syncthreads();
+    const int64_t end = shared.row_of_window[1];
+    for (int64_t row = shared.row_of_window[0]; row < end; row += kRowsAtOnce) {
+      sum_rows(shared, row, static_cast<int>(end - row < kRowsAtOnce ? end - row : kRowsAtOnce));
+    }
+  }
+
+ private:
+  __device__ int group() const { return static_cast<int>(threadIdx.x) / kLanes; }
+  __device__ int lane() const { return static_cast<int>(threadIdx.x) % kLanes; }
+  __device__ int64_t column(int pack) const {
+    return int64_t{blockIdx.x % tiles} * kColumns + (pack * kLanes + lane()) * kVector;
+  }
+
+  __device__ void sum_rows(Shared& shared, int64_t first_row, int rows) const {
+    for (int i = static_cast<int>(threadIdx.x); i <= rows; i += kThreads)
+      shared.offsets[i] = entries.offsets[first_row + i];
+    if (lane() == 0) shared.tail_row[group()] = -1;
+    __syncthreads();
+    const int64_t begin = shared.offsets[0];
+    const int64_t run = (shared.offsets[rows] - begin + kGroups - 1) / kGroups;
+    sum_run(shared, first_row, rows, begin + group() * run, run);
+    for (int i = group(); i < rows; i += kGroups) {
+      if (shared.offsets[i] != shared.offsets[i + 1]) continue;
+      T none[kNumbers] = {};
+      finish(first_row + i, none);
+    }
+    __syncthreads();
+    join(shared, first_row, begin, run);
+    __syncthreads();
+  }
+
+  // The row in shared memory that has an entry.
+  __device__ static int row_with(const Shared& shared, int rows, int64_t entry) {
+    int low = 0, high = rows;
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      (shared.offsets[middle] <= entry ? low : high) = middle;
+    }
+    return low;
+  }
+
+  __device__ void sum_run(Shared& shared, int64_t first_row, int rows, int64_t begin, int64_t run) const {
+    const int64_t last = shared.offsets[rows];
+    const int64_t end = begin + run < last ? begin + run : last;
+    if (begin >= end) return;
+    int row = row_with(shared, rows, begin);
+    T sums[kNumbers] = {};
+    for (int64_t k = begin; k < end; k += kAtOnce) {
+      Pack<T, kVector> packs[kAtOnce][kPacks];
+      T value[kAtOnce];
+      load(k, end, packs, value);
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        if (k + u >= end) break;
+#pragma unroll
+        for (int n = 0; n < kNumbers; ++n) sums[n] += value[u] * packs[u][n / kVector].at[n % kVector];
+        if (k + u + 1 < shared.offsets[row + 1]) continue;
+        leave(shared, first_row, row, begin, sums);
+        do ++row;
+        while (row < rows && shared.offsets[row + 1] == shared.offsets[row]);
+      }
+    }
+    if (row >= rows || shared.offsets[row] >= end) return;
+    // The rest of the row is another group's.
+    const bool from_before = shared.offsets[row] < begin;
+    put(from_before ? shared.head[group()] : shared.tail[group()], sums);
+    if (!from_before && lane() == 0) shared.tail_row[group()] = row;
+  }
+
+  __device__ void load(int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
+                       T (&value)[kAtOnce]) const {
+    const T* from[kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const int64_t at = k + u < end ? k + u : end - 1;
+      from[u] = dense + entries.source(at) * width;
+      value[u] = entries.value(at);
+    }
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        packs[u][p] = {};
+        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from[u] + column(p));
+      }
+    }
+  }
+
+  // A row that ends here: finished, or its last part.
+  __device__ void leave(Shared& shared, int64_t first_row, int row, int64_t begin,
+                        T (&sums)[kNumbers]) const {
+    if (shared.offsets[row] >= begin) {
+      finish(first_row + row, sums);
+    } else {
+      put(shared.head[group()], sums);
+    }
+#pragma unroll
+    for (int n = 0; n < kNumbers; ++n) sums[n] = T{0};
+  }
+
+  __device__ void put(T* to, const T (&sums)[kNumbers]) const {
+#pragma unroll
+    for (int n = 0; n < kNumbers; ++n) to[n * kLanes + lane()] = sums[n];
+  }
+
+  // The group in which a row began adds up what the groups after it had of the row.
+  __device__ void join(const Shared& shared, int64_t first_row, int64_t begin, int64_t run) const {
+    const int row = shared.tail_row[group()];
+    if (row < 0) return;
+    T sums[kNumbers];
+#pragma unroll
+    for (int n = 0; n < kNumbers; ++n) sums[n] = shared.tail[group()][n * kLanes + lane()];
+    const int64_t end = shared.offsets[row + 1];
+    for (int other = group() + 1; other < kGroups && begin + other * run < end; ++other) {
+#pragma unroll
+      for (int n = 0; n < kNumbers; ++n) sums[n] += shared.head[other][n * kLanes + lane()];
+    }
+    finish(first_row + row, sums);
+  }
+
+  __device__ void finish(int64_t row, T (&sums)[kNumbers]) const {
+    const UpdateScales<T> scales(update);
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p) {
+      if (column(p) < width)
+        store_updated<T, kVector>(update, scales, result, row * width + column(p), &sums[p * kVector]);
+    }
+  }
+};
+
+// Up to so many entries; more are bound by memory, and row_sums.cuh has rows for that.
+constexpr int64_t kEntriesForWindows = int64_t{1} << 21;
+
+template <class T, class Entries>
+void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t width, T* result,
+                 const DeviceUpdate<T>& update, bool wide, Stream stream) {
+  constexpr int64_t kBlocks = 132 * 6;  // that a device has room for
+  const auto run = [&]<int kVector, int kPacks, int kLanes>() {
+    using Task = WindowSums<T, Entries, kVector, kPacks, kLanes>;
+    const int64_t tiles = blocks_for(width, Task::kColumns);
+    const int64_t least = Task::kGroups * 4;
+    int64_t window = std::max(least, blocks_for(count * tiles, kBlocks));
+    // Rows without entries count, too: none of a matrix of those alone may be one block's.
+    window =
+        std::max<int64_t>(1, std::min(window, blocks_for(count, blocks_for(entries.rows, 4 * kRowsAtOnce))));
+    launch(Task{entries, dense, width, result, update, window, static_cast<uint32_t>(tiles)},
+           std::max<int64_t>(1, blocks_for(count, window)) * tiles, stream);
+  };
+  constexpr int kWide = kWideVector<T>;
+  const int64_t packs = blocks_for(width, wide ? kWide : 1);
+  if (wide) {
+    packs <= 4    ? run.template operator()<kWide, 1, 4>()
+    : packs <= 8  ? run.template operator()<kWide, 1, 8>()
+    : packs <= 16 ? run.template operator()<kWide, 1, 16>()
+                  : run.template operator()<kWide, 1, 32>();
+  } else {
+    packs <= 4    ? run.template operator()<1, 1, 4>()
+    : packs <= 8  ? run.template operator()<1, 1, 8>()
+    : packs <= 16 ? run.template operator()<1, 1, 16>()
+    : packs <= 32 ? run.template operator()<1, 1, 32>()
+    : packs <= 48 ? run.template operator()<1, 3, 16>()
+                  : run.template operator()<1, 2, 32>();
+  }
+}
+
+}  // namespace qw::kernels
