@@ -175,11 +175,12 @@ part_products() {
     --device cuda --steps 10 --warmup 3 --json
 }
 
+# The shape of products with more and fewer edges.
 part_scale() {
   local edges
-  for edges in 100000 1000000 3000000 10000000 30000000 100000000; do
-    record scale 90 "edges=$edges" -- $QW bench step csbm:nodes=$((edges / 25)),degree=50,features=32,classes=10 \
-      --model gcn --solver bregman --device cuda --steps 20 --warmup 5 --json
+  for edges in 100000 1000000 10000000 30000000 100000000; do
+    record scale 120 "edges=$edges" -- $QW bench step csbm:nodes=$((edges * 1000 / 25259)),degree=50.517,features=100,classes=47 \
+      --model gcn --hidden 256 --solver bregman --device cuda --steps 40 --warmup 2 --json
   done
 }
 

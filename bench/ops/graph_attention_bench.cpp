@@ -18,8 +18,8 @@ struct Setting {
   at::Tensor targets;
   at::Tensor sources;
   at::Tensor features;
-  at::Tensor source_scores;
-  at::Tensor target_scores;
+  at::Tensor attention_source;
+  at::Tensor attention_target;
   GraphAttentionOptions options;
 
   explicit Setting(const benchmark::State& state) {
@@ -37,32 +37,36 @@ struct Setting {
     pattern.order = at::argsort(sources * graph.nodes + targets);
     const int64_t heads = state.range(2);
     features = at::randn({graph.nodes, heads * state.range(3)}).requires_grad_();
-    source_scores = at::randn({graph.nodes, heads}).requires_grad_();
-    target_scores = at::randn({graph.nodes, heads}).requires_grad_();
+    attention_source = at::randn({1, heads, state.range(3)}).requires_grad_();
+    attention_target = at::randn({1, heads, state.range(3)}).requires_grad_();
     options.dropout = static_cast<double>(state.range(4)) / 100.0;
     flops = 2.0 * static_cast<double>(entries * features.size(1));
   }
 
   at::Tensor fused() const {
-    return graph_attention(pattern, features, source_scores, target_scores, at::empty({0}), options);
+    return graph_attention(pattern, features, attention_source, attention_target, at::empty({0}), options);
   }
 
   at::Tensor composed() const {
     const int64_t nodes = features.size(0);
-    const int64_t heads = source_scores.size(1);
+    const int64_t heads = attention_source.size(1);
+    const at::Tensor by_head = features.view({nodes, heads, -1});
+    const at::Tensor source_scores = (by_head * attention_source).sum(2);
+    const at::Tensor target_scores = (by_head * attention_target).sum(2);
     const at::Tensor scores =
         at::leaky_relu(source_scores.index_select(0, sources) + target_scores.index_select(0, targets), 0.2);
     const at::Tensor numerator = (scores - scores.max()).exp();
     const at::Tensor sum = at::zeros({nodes, heads}).index_add(0, targets, numerator);
     const at::Tensor alpha =
         at::dropout(numerator / sum.index_select(0, targets), options.dropout, options.dropout > 0);
-    const at::Tensor gathered = features.view({nodes, heads, -1}).index_select(0, sources);
+    const at::Tensor gathered = by_head.index_select(0, sources);
     const at::Tensor result = at::zeros({nodes, heads, features.size(1) / heads});
     return result.index_add(0, targets, alpha.unsqueeze(2) * gathered);
   }
 
   std::vector<at::Tensor> gradients(const at::Tensor& output) const {
-    return torch::autograd::grad({output}, {features, source_scores, target_scores}, {at::ones_like(output)});
+    return torch::autograd::grad({output}, {features, attention_source, attention_target},
+                                 {at::ones_like(output)});
   }
 
   double flops = 0;

@@ -138,7 +138,6 @@ struct Problem {
   DeviceArray<float> values;
   DeviceArray<float> dense;
   DeviceArray<float> result;
-  DeviceArray<float> scratch;
 
   Problem(const Matrix& of, int64_t wide)
       : matrix(of),
@@ -148,8 +147,7 @@ struct Problem {
         columns(of.columns),
         values(random_floats(entries(), 1)),
         dense(random_floats(of.shape.columns * wide, 2)),
-        result(of.shape.rows * wide),
-        scratch(qw::kernels::spmm_scratch(entries(), wide)) {}
+        result(of.shape.rows * wide) {}
 
   int64_t entries() const { return static_cast<int64_t>(matrix.columns.size()); }
 
@@ -158,8 +156,7 @@ struct Problem {
                                            matrix.shape.rows};
     return time_of(
         [&](cudaStream_t stream) {
-          qw::kernels::spmm_cuda<float>(view, entries(), dense.get(), width, result.get(), {}, scratch.get(),
-                                        stream);
+          qw::kernels::spmm_cuda<float>(view, entries(), dense.get(), width, result.get(), {}, stream);
         },
         entries());
   }

@@ -76,10 +76,11 @@ struct DivergenceOfRows {
   LabelledRows<T> rows;
   double scale;
   int64_t rows_per_block;
-  T* gradient;        // or null
-  int64_t zeroed;     // elements of it that this block, the only one, makes zero before
-  double* sums;       // one a block
-  double sum_factor;  // scale where the sum of the only block is the value
+  T* gradient;           // or null
+  int64_t zeroed;        // elements of it that this block, the only one, makes zero before
+  double* sums;          // one a block
+  double sum_factor;     // scale where the sum of the only block is the value
+  const double* addend;  // of the only block, or null
   int lanes;
 
   // What the lanes of one group see of their row.
@@ -227,7 +228,9 @@ struct DivergenceOfRows {
       }
     }
     const double sum = sum_of_block<kThreads>(value);
-    if (threadIdx.x == 0) sums[blockIdx.x] = sum_factor * sum;
+    if (threadIdx.x != 0) return;
+    sums[blockIdx.x] = sum_factor * sum;
+    if (addend != nullptr) sums[1] = *addend + sums[0];
   }
 };
 
@@ -236,13 +239,32 @@ struct ScaledSum {
   const double* sums;
   int64_t count;
   double scale;
+  const double* addend;  // or null
   double* value;
 
   __device__ void operator()() const {
     double sum = 0;
     for (int64_t i = threadIdx.x; i < count; i += kThreads) sum += sums[i];
     sum = sum_of_block<kThreads>(sum);
-    if (threadIdx.x == 0) *value = scale * sum;
+    if (threadIdx.x != 0) return;
+    value[0] = scale * sum;
+    if (addend != nullptr) value[1] = *addend + value[0];
+  }
+};
+
+// LibTorch's own zeros would not be merged.
+struct Zeros {
+  static constexpr int kThreads = 256;
+  char* bytes;  // aligned to 16
+  int64_t count;
+
+  __device__ void operator()() const {
+    const int64_t at = (blockIdx.x * int64_t{kThreads} + threadIdx.x) * 16;
+    if (at + 16 <= count) {
+      *reinterpret_cast<int4*>(bytes + at) = int4{0, 0, 0, 0};
+    } else {
+      for (int64_t i = at; i < count; ++i) bytes[i] = 0;
+    }
   }
 };
 
@@ -256,37 +278,37 @@ void launch_rows(const Division& division, const LabelledRows<T>& rows, double s
 
 }  // namespace
 
-DivergencePlan divergence_plan(int64_t count, int64_t width, int64_t gradient_bytes) {
-  const int64_t blocks = division_of(count, width).blocks;
-  return {blocks == 1 ? 0 : blocks, blocks == 1 && gradient_bytes <= kBytesOfOneBlock};
-}
+int64_t divergence_blocks(int64_t count, int64_t width) { return division_of(count, width).blocks; }
 
 template <class T>
 void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, int64_t num_nodes, double scale,
-                     T* gradient, double* partials, double* value, Stream stream) {
+                     T* gradient, double* partials, const double* addend, double* value, Stream stream) {
   LabelledRows<T> some = rows;
   if (rows.width == 0) some.count = 0;
   const Division division = division_of(some.count, rows.width);
-  const int64_t elements = num_nodes * rows.width;
-  const DivergencePlan plan = divergence_plan(some.count, rows.width, elements * sizeof(T));
-  const int64_t zeroed = gradient != nullptr && plan.zeroes_gradient ? elements : 0;
-  double* sums = division.blocks == 1 ? value : partials;
-  const bool soft = rows.targets != nullptr;
-  if (kind == DivergenceKind::kSoftmax && !soft) {
-    launch_rows<Form::kClasses>(division, some, scale, gradient, zeroed, sums, stream);
-  } else if (kind == DivergenceKind::kSoftmax) {
-    launch_rows<Form::kSoftTargets>(division, some, scale, gradient, zeroed, sums, stream);
-  } else if (kind == DivergenceKind::kLeastSquares) {
-    launch_rows<Form::kLeastSquares>(division, some, scale, gradient, zeroed, sums, stream);
-  } else {
-    launch_rows<Form::kBernoulli>(division, some, scale, gradient, zeroed, sums, stream);
-  }
-  if (division.blocks > 1) launch(ScaledSum{partials, division.blocks, scale, value}, 1, stream);
+  const bool alone = division.blocks == 1;
+  const int64_t elements = gradient == nullptr ? 0 : num_nodes * rows.width;
+  const auto bytes = static_cast<int64_t>(elements * sizeof(T));
+  const bool zeroes = alone && bytes <= kBytesOfOneBlock;
+  if (!zeroes)
+    launch(Zeros{reinterpret_cast<char*>(gradient), bytes}, blocks_for(bytes, 16 * Zeros::kThreads), stream);
+  const auto run = [&]<Form kForm>() {
+    launch(DivergenceOfRows<T, kForm>{some, scale, division.rows_per_block, gradient, zeroes ? elements : 0,
+                                      alone ? value : partials, alone ? scale : 1.0, alone ? addend : nullptr,
+                                      division.lanes},
+           division.blocks, stream);
+  };
+  if (kind == DivergenceKind::kSoftmax && rows.targets == nullptr) run.template operator()<Form::kClasses>();
+  if (kind == DivergenceKind::kSoftmax && rows.targets != nullptr)
+    run.template operator()<Form::kSoftTargets>();
+  if (kind == DivergenceKind::kLeastSquares) run.template operator()<Form::kLeastSquares>();
+  if (kind == DivergenceKind::kBernoulli) run.template operator()<Form::kBernoulli>();
+  if (!alone) launch(ScaledSum{partials, division.blocks, scale, addend, value}, 1, stream);
 }
 
 template void divergence_cuda(DivergenceKind, const LabelledRows<float>&, int64_t, double, float*, double*,
-                              double*, Stream);
+                              const double*, double*, Stream);
 template void divergence_cuda(DivergenceKind, const LabelledRows<double>&, int64_t, double, double*, double*,
-                              double*, Stream);
+                              const double*, double*, Stream);
 
 }  // namespace qw::kernels

@@ -29,17 +29,13 @@ struct LabelledRows {
 template <class T>
 double divergence_cpu(DivergenceKind kind, const LabelledRows<T>& rows, double scale, T* gradient);
 
-// How divergence_cuda divides its work; both sizes are what the caller must bring.
-struct DivergencePlan {
-  int64_t partials = 0;          // numbers of scratch; 0: one launch does everything
-  bool zeroes_gradient = false;  // else the caller must
-};
-DivergencePlan divergence_plan(int64_t count, int64_t width, int64_t gradient_bytes);
+// Blocks that sum up apart.
+int64_t divergence_blocks(int64_t count, int64_t width);
 
-// Writes the value to `value`, and the gradient as above: its other rows must be zero before, unless the plan
-// says that they become so (`num_nodes` of them in all).
+// Writes the value to value[0] and, unless `addend` is null, *addend plus it to value[1]; and the gradient as
+// above, the other of `num_nodes` rows as zeros. `partials` is scratch, one number a block.
 template <class T>
 void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, int64_t num_nodes, double scale,
-                     T* gradient, double* partials, double* value, Stream stream);
+                     T* gradient, double* partials, const double* addend, double* value, Stream stream);
 
 }  // namespace qw::kernels

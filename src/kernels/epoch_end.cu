@@ -27,7 +27,6 @@ struct EndEpoch {
   }
 
   __device__ void advance() const {
-    if (end.loss_addend != nullptr && end.renew_addend) *end.loss_addend = *end.flow_cost;
     if (end.counts == nullptr) return;
     for (int i = 0; i < 3; ++i) end.counts[i] += end.increments[i];
   }
@@ -55,8 +54,8 @@ struct EndEpoch {
     const auto epoch = static_cast<int64_t>(end.state[kEpochs]);
     const int64_t row = epoch - end.first_row;
     const bool over = end.state[kStopped] != 0 || row < 0 || row >= end.rows;
-    double loss = *end.loss, val_loss = *end.val_divergence;
-    if (end.loss_addend != nullptr) loss = __dadd_rn(*end.loss_addend, loss);
+    const double loss = *end.loss;
+    double val_loss = *end.val_divergence;
     if (end.flow_cost != nullptr) val_loss = __dadd_rn(*end.flow_cost, __dmul_rn(end.lambda, val_loss));
     const bool stops = !over && should_stop(epoch, row, val_loss);
     __syncwarp();  // all have read the state
@@ -69,6 +68,16 @@ struct EndEpoch {
     }
     write(epoch, row, loss, val_loss, stops);
     advance();
+  }
+};
+
+struct Advance {
+  static constexpr int kThreads = kWarp;
+  int64_t* counts;
+  int64_t increments[3];
+
+  __device__ void operator()() const {
+    if (threadIdx.x < 3) counts[threadIdx.x] += increments[threadIdx.x];
   }
 };
 
@@ -122,6 +131,10 @@ struct KeepIf {
 }  // namespace
 
 void epoch_end_cuda(const EpochEnd& end, Stream stream) { launch(EndEpoch{end}, 1, stream); }
+
+void advance_cuda(int64_t* counts, const int64_t* increments, Stream stream) {
+  launch(Advance{counts, {increments[0], increments[1], increments[2]}}, 1, stream);
+}
 
 void keep_if_cuda(const double* flag, const Copies& copies, Stream stream) {
   int64_t tiles = 0;

@@ -49,7 +49,6 @@ struct EpochEnd {
   int64_t first_row;  // the epoch of row 0
   double* state;
   const double* loss;
-  double* loss_addend;  // or null
   const double* val_divergence;
   const double* flow_cost;  // or null
   const double* metrics;    // [3]
@@ -59,9 +58,11 @@ struct EpochEnd {
   int64_t* counts;  // null or [3]
   int64_t increments[3];
   bool keeps_last;
-  bool renew_addend;
 };
 void epoch_end_cuda(const EpochEnd& end, Stream stream);
+
+// counts[i] += increments[i] for three of them.
+void advance_cuda(int64_t* counts, const int64_t* increments, Stream stream);
 
 constexpr int64_t kWindowSums = 32;  // the lanes of a warp
 

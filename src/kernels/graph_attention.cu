@@ -20,6 +20,7 @@ struct Forward {
   struct Scratch {
     T values[kValues];  // coefficients of a chunk; what a warp hands over of a long row
     int32_t columns[kWarp];
+    T weights[kWarp];  // of the edges
   };
 
   // The softmax of what has been seen so far: by head lane its maximum and sum, by column lane its result.
@@ -40,12 +41,13 @@ struct Forward {
     Scratch& scratch = all[threadIdx.x / kWarp];
     const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
     const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
+    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
     const Lanes<V, R> lanes(tiles, view, tile);
     for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
                       [&](int64_t row, int64_t begin, int64_t end, bool together) {
                         const Share share(begin, end, together);
                         State state;
-                        add_entries(lanes, row, share.begin, share.end, scratch, state);
+                        add_entries(lanes, row, share, now, scratch, state);
                         fold(lanes, state);
                         if (together) {
                           hand_over(lanes, state, scratch);
@@ -59,31 +61,51 @@ struct Forward {
   }
 
  private:
-  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, int64_t begin, int64_t end,
+  // All that is gathered is asked for as soon as its columns are known: of a short row everything at once.
+  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, const Share& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T target = lanes.has_head ? view.target_scores[row * view.heads + lanes.head] : T{0};
+    const int64_t width = view.heads * view.depth;
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
-    for (int64_t at = begin; at < end; at += chunk) {
-      const int count = static_cast<int>(end - at < chunk ? end - at : chunk);
+    int32_t column = 0;
+    T weight = 1;
+    read_entry(share.begin + lanes.lane, share.end, column, weight);
+    for (int64_t at = share.begin; at < share.end; at += chunk) {
+      const int count = static_cast<int>(share.end - at < chunk ? share.end - at : chunk);
       __syncwarp();
-      if (lanes.lane < count) scratch.columns[lanes.lane] = view.columns[at + lanes.lane];
+      scratch.columns[lanes.lane] = column;
+      scratch.weights[lanes.lane] = weight;
       __syncwarp();
-      const T shrink = make_coefficients(lanes, target, at, count, scratch, state);
+      read_entry(at + chunk + lanes.lane, share.end, column, weight);
+      Gathered<T, V, R> gathered;
+      gathered.load(view.features, width, lanes, scratch.columns, lanes.slice, count);
+      const T shrink = make_coefficients(lanes, target, at, count, now, scratch, state);
       __syncwarp();
       const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.column_head);
       for (int r = 0; r < R; ++r) {
         for (int v = 0; v < V; ++v) state.total[r][v] *= own_shrink;
       }
-      gather(lanes, count, scratch, state);
+      const int step = gathered.kRows * lanes.slices;
+#pragma unroll 1
+      for (int first = lanes.slice; first < count; first += step) {
+        if (first != lanes.slice) gathered.load(view.features, width, lanes, scratch.columns, first, count);
+        add_gathered(lanes, gathered, first, count, scratch, state);
+      }
     }
   }
 
+  __device__ void read_entry(int64_t entry, int64_t end, int32_t& column, T& weight) const {
+    if (entry >= end) return;
+    column = view.columns[entry];
+    if (view.edge_weights != nullptr) weight = view.edge_weights[entry];
+  }
+
   // Returns what sums of former chunks have to be multiplied by.
-  __device__ T make_coefficients(const Lanes<V, R>& lanes, T target, int64_t at, int count, Scratch& scratch,
-                                 State& state) const {
+  __device__ T make_coefficients(const Lanes<V, R>& lanes, T target, int64_t at, int count, uint32_t now,
+                                 Scratch& scratch, State& state) const {
     T highest = state.maximum;
     if (lanes.has_head) {
-#pragma unroll 4
+#pragma unroll 2
       for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
         const T raw = view.source_scores[scratch.columns[k] * view.heads + lanes.head] + target;
         const T score = raw * slope_at(raw, view.negative_slope);
@@ -97,12 +119,12 @@ struct Forward {
     state.maximum = highest;
     state.sum *= shrink;
     if (!lanes.has_head) return shrink;
-    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
+#pragma unroll 1  // mostly there is one turn, and a Philox block takes many registers
     for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
       T& place = scratch.values[k * lanes.head_lanes + lanes.head_lane];
       T coefficient = std::exp(place - base);
       state.sum += coefficient;
-      if (view.edge_weights != nullptr) coefficient *= view.edge_weights[at + k];
+      coefficient *= scratch.weights[k];
       if (view.dropout.active)
         coefficient *= dropout_factor(view.dropout, now, (at + k) * view.heads + lanes.head);
       place = coefficient;
@@ -110,31 +132,14 @@ struct Forward {
     return shrink;
   }
 
-  __device__ void gather(const Lanes<V, R>& lanes, int count, const Scratch& scratch, State& state) const {
-    constexpr int kTogether = kGathers<T, V, R>;
-    const int64_t width = view.heads * view.depth;
-    for (int first = lanes.slice; first < count; first += kTogether * lanes.slices) {
-      Pack<T, V> rows[kTogether][R];
-      T coefficients[kTogether];
+  __device__ static void add_gathered(const Lanes<V, R>& lanes, const Gathered<T, V, R>& gathered, int first,
+                                      int count, const Scratch& scratch, State& state) {
 #pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        const int k = first + u * lanes.slices;
-        const bool there = k < count;
-        coefficients[u] = there ? scratch.values[k * lanes.head_lanes + lanes.column_head] : T{0};
-        const T* row = view.features + (there ? scratch.columns[k] * width : 0);
-        for (int r = 0; r < R; ++r) {
-          if (there && lanes.has_column[r]) {
-            rows[u][r] = load_pack<T, V>(row + lanes.column[r]);
-          } else {
-            rows[u][r] = {};
-          }
-        }
-      }
-#pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        for (int r = 0; r < R; ++r) {
-          for (int v = 0; v < V; ++v) state.total[r][v] += coefficients[u] * rows[u][r].at[v];
-        }
+    for (int u = 0; u < gathered.kRows; ++u) {
+      const int k = first + u * lanes.slices;
+      const T coefficient = k < count ? scratch.values[k * lanes.head_lanes + lanes.column_head] : T{0};
+      for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < V; ++v) state.total[r][v] += coefficient * gathered.rows[u][r].at[v];
       }
     }
   }
@@ -162,6 +167,7 @@ struct Forward {
       state.maximum = maximum > state.maximum ? maximum : state.maximum;
     }
     const T base = state.maximum == kLowest ? T{0} : state.maximum;
+#pragma unroll 2
     for (int w = 0; w < kWarps; ++w) {
       const T* values = all[w].values + lanes.lane;
       const T shrink = values[0] == kLowest ? T{0} : std::exp(values[0] - base);

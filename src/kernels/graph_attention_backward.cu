@@ -10,8 +10,8 @@ using namespace attention;  // NOLINT(google-build-using-namespace): its parts
 
 constexpr int kCoefficients = 128;  // of a warp's chunk of entries, and of each kind
 
-// A group of `lanes`, a power of two, has a row and head.
-template <class T>
+// 1 << lane_bits lanes have a row and head.
+template <class T, int V>
 struct RowFacts {
   static constexpr int kThreads = 256;
   const T* target_scores;
@@ -20,17 +20,20 @@ struct RowFacts {
   const T* gradient;
   int64_t items;
   int64_t depth;
-  int32_t lanes;
+  int32_t lane_bits;
   T* facts;
 
   __device__ void operator()() const {
-    const int64_t item = (blockIdx.x * int64_t{kThreads} + threadIdx.x) / lanes;
-    const auto lane = static_cast<int>(threadIdx.x % lanes);
+    const int64_t item = (blockIdx.x * int64_t{kThreads} + threadIdx.x) >> lane_bits;
+    const int lanes = 1 << lane_bits, lane = static_cast<int>(threadIdx.x) & (lanes - 1);
     T delta = 0;
     if (item < items) {
 #pragma unroll 4
-      for (int64_t c = lane; c < depth; c += lanes)
-        delta += result[item * depth + c] * gradient[item * depth + c];
+      for (int64_t c = lane * V; c < depth; c += lanes * V) {
+        const auto own = load_pack<T, V>(result + item * depth + c);
+        const auto upstream = load_pack<T, V>(gradient + item * depth + c);
+        for (int v = 0; v < V; ++v) delta += own.at[v] * upstream.at[v];
+      }
     }
     for (int offset = lanes / 2; offset > 0; offset /= 2) delta += __shfl_xor_sync(kWholeWarp, delta, offset);
     if (item >= items || lane != 0) return;
@@ -77,12 +80,13 @@ struct BackwardColumns {
     Scratch& scratch = all[threadIdx.x / kWarp];
     const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
     const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
+    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
     const Lanes<V, R> lanes(tiles, view, tile);
     for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
                       [&](int64_t row, int64_t begin, int64_t end, bool together) {
                         const Share share(begin, end, together);
                         State state;
-                        add_entries(lanes, row, share.begin, share.end, scratch, state);
+                        add_entries(lanes, row, share, now, scratch, state);
                         fold(lanes, state);
                         if (together) {
                           hand_over(lanes, state, scratch);
@@ -96,36 +100,59 @@ struct BackwardColumns {
   }
 
  private:
-  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, int64_t begin, int64_t end,
+  // As forward: what is gathered is asked for as soon as its columns are known.
+  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, const Share& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T source = lanes.has_head ? view.source_scores[row * view.heads + lanes.head] : T{0};
-    const T* features = view.features + row * view.heads * view.depth;
+    const int64_t width = view.heads * view.depth;
+    const T* features = view.features + row * width;
     for (int r = 0; r < R; ++r) {
       if (lanes.has_column[r]) state.features[r] = load_pack<T, V>(features + lanes.column[r]);
     }
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
-    for (int64_t at = begin; at < end; at += chunk) {
-      const int count = static_cast<int>(end - at < chunk ? end - at : chunk);
+    int32_t column = 0;
+    int64_t entry = 0;
+    read_entry(lanes, share.begin, share.end, column, entry);
+    for (int64_t at = share.begin; at < share.end; at += chunk) {
+      const int count = static_cast<int>(share.end - at < chunk ? share.end - at : chunk);
       __syncwarp();
-      if (lanes.lane < count) {
-        scratch.columns[lanes.lane] = view.columns[at + lanes.lane];
-        scratch.entries[lanes.lane] = view.order[at + lanes.lane];
+      scratch.columns[lanes.lane] = column;
+      scratch.entries[lanes.lane] = entry;
+      __syncwarp();
+      read_entry(lanes, at + chunk, share.end, column, entry);
+      Gathered<T, V, R> gathered;
+      gathered.load(gradient, width, lanes, scratch.columns, lanes.slice, count);
+      if (lanes.has_head) make_coefficients(lanes, source, count, now, scratch);
+      if constexpr (R > 1) {
+        if (tiles.pieces > 1 && lanes.piece == 0) dot_other_pieces(lanes, features, count, scratch);
       }
       __syncwarp();
-      if (lanes.has_head) make_coefficients(lanes, source, count, scratch);
-      if (tiles.pieces > 1 && lanes.piece == 0) dot_other_pieces(lanes, features, count, scratch);
-      __syncwarp();
-      gather(lanes, count, scratch, state);
+      const int step = gathered.kRows * lanes.slices;
+#pragma unroll 1
+      for (int begin = 0; begin < count; begin += step) {
+        const int first = begin + lanes.slice;
+        if (begin != 0) gathered.load(gradient, width, lanes, scratch.columns, first, count);
+        add_gathered(lanes, gathered, first, count, scratch, state);
+      }
       __syncwarp();
       if (lanes.has_head && lanes.piece == 0) write_scores(lanes, count, scratch, state);
     }
   }
 
-  __device__ void make_coefficients(const Lanes<V, R>& lanes, T source, int count, Scratch& scratch) const {
-    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
+  __device__ void read_entry(const Lanes<V, R>& lanes, int64_t at, int64_t end, int32_t& column,
+                             int64_t& entry) const {
+    if (at + lanes.lane >= end) return;
+    column = view.columns[at + lanes.lane];
+    entry = view.order[at + lanes.lane];
+  }
+
+  __device__ void make_coefficients(const Lanes<V, R>& lanes, T source, int count, uint32_t now,
+                                    Scratch& scratch) const {
+#pragma unroll 1  // mostly there is one turn, and a Philox block takes many registers
     for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
       const int place = k * lanes.head_lanes + lanes.head_lane;
       const int64_t other = scratch.columns[k] * view.heads + lanes.head, entry = scratch.entries[k];
+      const T weight = view.edge_weights != nullptr ? view.edge_weights[entry] : T{1};
       const auto fact = load_pack<T, kAttentionFacts>(facts + other * kAttentionFacts);
       const T raw = source + fact.at[kTargetScore];
       const T slope = slope_at(raw, view.negative_slope);
@@ -134,58 +161,41 @@ struct BackwardColumns {
       if (view.dropout.active)
         coefficient *= dropout_factor(view.dropout, now, entry * view.heads + lanes.head);
       scratch.unweighted[place] = coefficient;
-      if (view.edge_weights != nullptr) coefficient *= view.edge_weights[entry];
-      scratch.coefficient[place] = coefficient;
+      scratch.coefficient[place] = coefficient * weight;
       scratch.slope[place] = slope;
       scratch.pull[place] = alpha * fact.at[kDelta];
     }
   }
 
-  __device__ void gather(const Lanes<V, R>& lanes, int count, Scratch& scratch, State& state) const {
-    constexpr int kTogether = kGathers<T, V, R>;
-    const int64_t width = view.heads * view.depth;
-    for (int begin = 0; begin < count; begin += kTogether * lanes.slices) {
-      Pack<T, V> rows[kTogether][R];
-      T coefficients[kTogether], dots[kTogether];
+  __device__ void add_gathered(const Lanes<V, R>& lanes, const Gathered<T, V, R>& gathered, int first,
+                               int count, Scratch& scratch, State& state) const {
+    constexpr int kRows = Gathered<T, V, R>::kRows;
+    T dots[kRows] = {};
 #pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        const int k = begin + u * lanes.slices + lanes.slice;
-        const bool there = k < count;
-        coefficients[u] = there ? scratch.coefficient[k * lanes.head_lanes + lanes.column_head] : T{0};
-        const T* row = gradient + (there ? scratch.columns[k] * width : 0);
-        for (int r = 0; r < R; ++r) {
-          if (there && lanes.has_column[r]) {
-            rows[u][r] = load_pack<T, V>(row + lanes.column[r]);
-          } else {
-            rows[u][r] = {};
-          }
-        }
-        dots[u] = 0;
-      }
-#pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        for (int r = 0; r < R; ++r) {
-          for (int v = 0; v < V; ++v) {
-            state.total[r][v] += coefficients[u] * rows[u][r].at[v];
-            dots[u] += state.features[r].at[v] * rows[u][r].at[v];
-          }
+    for (int u = 0; u < kRows; ++u) {
+      const int k = first + u * lanes.slices;
+      const T coefficient = k < count ? scratch.coefficient[k * lanes.head_lanes + lanes.column_head] : T{0};
+      for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < V; ++v) {
+          state.total[r][v] += coefficient * gathered.rows[u][r].at[v];
+          dots[u] += state.features[r].at[v] * gathered.rows[u][r].at[v];
         }
       }
-      for (int offset = 1; offset < lanes.lanes_per_head; offset <<= 1) {
-        const bool reaches = lanes.position + offset < lanes.lanes_per_head;
+    }
+    for (int offset = 1; offset < lanes.lanes_per_head; offset <<= 1) {
+      const bool reaches = lanes.position + offset < lanes.lanes_per_head;
 #pragma unroll
-        for (int u = 0; u < kTogether; ++u) {
-          const T other = __shfl_down_sync(kWholeWarp, dots[u], offset);
-          dots[u] += reaches ? other : T{0};
-        }
+      for (int u = 0; u < kRows; ++u) {
+        const T other = __shfl_down_sync(kWholeWarp, dots[u], offset);
+        dots[u] += reaches ? other : T{0};
       }
+    }
 #pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        const int k = begin + u * lanes.slices + lanes.slice;
-        if (k >= count || !lanes.leads) continue;
-        T& dot = scratch.dot[k * lanes.head_lanes + lanes.column_head];
-        dot = tiles.pieces > 1 ? dot + dots[u] : dots[u];
-      }
+    for (int u = 0; u < kRows; ++u) {
+      const int k = first + u * lanes.slices;
+      if (k >= count || !lanes.leads) continue;
+      T& dot = scratch.dot[k * lanes.head_lanes + lanes.column_head];
+      dot = R > 1 && tiles.pieces > 1 ? dot + dots[u] : dots[u];
     }
   }
 
@@ -198,6 +208,7 @@ struct BackwardColumns {
     for (int k = 0; k < count; ++k) {
       const T* row = gradient + scratch.columns[k] * view.heads * view.depth;
       T dot = 0;
+#pragma unroll 1
       for (int64_t c = int64_t{R} * kWarp * V + lanes.lane; c < view.depth; c += kWarp)
         dot += features[start + c] * row[start + c];
       dot = sum_modulo(dot, 1);
@@ -207,6 +218,7 @@ struct BackwardColumns {
 
   __device__ void write_scores(const Lanes<V, R>& lanes, int count, const Scratch& scratch,
                                State& state) const {
+#pragma unroll 1
     for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
       const int place = k * lanes.head_lanes + lanes.head_lane;
       const int64_t element = scratch.entries[k] * view.heads + lanes.head;
@@ -237,6 +249,7 @@ struct BackwardColumns {
 
   __device__ static State joined(const Lanes<V, R>& lanes, const Scratch* all) {
     State state;
+#pragma unroll 2
     for (int w = 0; w < kWarps; ++w) {
       const T* values = all[w].coefficient + lanes.lane;
       state.sum += values[0];
@@ -270,14 +283,14 @@ struct BackwardRows {
   const T* edge_products;
   T* target_gradient;
   T* edge_gradient;
-  int32_t head_lanes;  // a power of two
+  int32_t head_bits;
   int32_t long_row;
 
   __device__ void operator()() const {
     __shared__ T handed[kWarps][kWarp];
     const int lane = static_cast<int>(threadIdx.x % kWarp), warp = static_cast<int>(threadIdx.x / kWarp);
-    for (int64_t first = 0; first < heads; first += head_lanes) {
-      const int64_t head = first + lane % head_lanes;
+    for (int64_t first = 0; first < heads; first += head_lanes()) {
+      const int64_t head = first + (lane & (head_lanes() - 1));
       for_rows_of_block(offsets, nodes, static_cast<int64_t>(blockIdx.x) * kWarps, long_row,
                         [&](int64_t row, int64_t begin, int64_t end, bool together) {
                           const Share share(begin, end, together);
@@ -296,47 +309,53 @@ struct BackwardRows {
   }
 
  private:
+  __device__ int head_lanes() const { return 1 << head_bits; }
+
   __device__ T sum_of(int64_t begin, int64_t end, int64_t head) const {
-    const int lane = static_cast<int>(threadIdx.x % kWarp), entry_lanes = kWarp / head_lanes;
+    const int entry_lane = static_cast<int>(threadIdx.x % kWarp) >> head_bits;
+    const int entry_lanes = kWarp >> head_bits;
     T sum = 0;
 #pragma unroll 4
-    for (int64_t at = begin + lane / head_lanes; at < end; at += entry_lanes) {
+    for (int64_t at = begin + entry_lane; at < end; at += entry_lanes) {
       if (head < heads) sum += scores_gradient[at * heads + head];
     }
     if (edge_products != nullptr) {
-      for (int64_t at = begin; at < end; at += entry_lanes) add_heads(at + lane / head_lanes, end, head);
+      for (int64_t at = begin; at < end; at += entry_lanes) add_heads(at + entry_lane, end, head);
     }
-    return sum_modulo(sum, head_lanes);
+    return sum_modulo(sum, head_lanes());
   }
 
   __device__ void add_heads(int64_t entry, int64_t end, int64_t head) const {
     T product = entry < end && head < heads ? edge_products[entry * heads + head] : T{0};
-    for (int offset = head_lanes / 2; offset > 0; offset /= 2)
+    for (int offset = head_lanes() / 2; offset > 0; offset /= 2)
       product += __shfl_xor_sync(kWholeWarp, product, offset);
-    if (entry >= end || head % head_lanes != 0) return;
+    if (entry >= end || (head & (head_lanes() - 1)) != 0) return;
     edge_gradient[entry] = head == 0 ? product : edge_gradient[entry] + product;
   }
 
   __device__ void write(int64_t row, int64_t head, T sum) const {
-    if (threadIdx.x % kWarp < static_cast<unsigned>(head_lanes) && head < heads)
+    if (threadIdx.x % kWarp < static_cast<unsigned>(head_lanes()) && head < heads)
       target_gradient[row * heads + head] = sum;
   }
 };
-
-int32_t lanes_for(int64_t count) {
-  return static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(count, 1, kWarp))));
-}
 
 }  // namespace
 
 template <class T>
 void graph_attention_row_facts_cuda(const AttentionView<T>& view, const AttentionStatistics<T>& statistics,
                                     const T* result, const T* gradient, T* facts, Stream stream) {
-  const int32_t lanes = lanes_for(view.depth);
   const int64_t items = view.nodes * view.heads;
-  using Task = RowFacts<T>;
-  launch(Task{view.target_scores, statistics, result, gradient, items, view.depth, lanes, facts},
-         blocks_for(items * lanes, Task::kThreads), stream);
+  const auto start = [&](auto vector) {
+    using Task = RowFacts<T, vector()>;
+    const int32_t bits = bits_for(blocks_for(view.depth, vector()));
+    launch(Task{view.target_scores, statistics, result, gradient, items, view.depth, bits, facts},
+           blocks_for(items << bits, Task::kThreads), stream);
+  };
+  if (has_wide_rows(view, result, gradient)) {
+    start(std::integral_constant<int, kWide<T>>());
+  } else {
+    start(std::integral_constant<int, 1>());
+  }
 }
 
 template <class T>
@@ -356,7 +375,7 @@ void graph_attention_backward_rows_cuda(const AttentionView<T>& view, const T* s
                                         int64_t entries, Stream stream) {
   using Task = BackwardRows<T>;
   launch(Task{view.offsets, view.nodes, view.heads, scores_gradient, edge_products, target_gradient,
-              edge_gradient, lanes_for(view.heads), long_row_of(view.nodes, entries)},
+              edge_gradient, bits_for(view.heads), long_row_of(view.nodes, entries)},
          blocks_for(view.nodes, kWarps), stream);
 }
 

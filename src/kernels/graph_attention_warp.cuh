@@ -24,12 +24,13 @@ struct alignas(sizeof(T) * V) Pack {
 // A tile is what a warp does of a row: `heads` heads side by side or, of a head of more vectors than lanes, a
 // piece.
 struct AttentionTiles {
-  int32_t vectors;       // of a head
-  int32_t heads;         // of a tile
-  int32_t head_lanes;    // a power of two: the heads of an entry side by side
-  int32_t column_lanes;  // a power of two: the vectors of a gathered row side by side
-  int32_t pieces;        // of a head
-  int32_t tiles;         // of a row
+  int32_t vectors;          // of a head
+  int32_t heads;            // of a tile
+  int32_t head_bits;        // 1 << head_bits lanes have the heads of an entry side by side
+  int32_t column_bits;      // 1 << column_bits lanes have the vectors of a gathered row side by side
+  int32_t head_reciprocal;  // lane * this >> 16 is the lane divided by the lanes of a head
+  int32_t pieces;           // of a head: 1 where a lane has one vector
+  int32_t tiles;            // of a row
   int32_t row_blocks;
   int32_t long_row;  // rows with more entries are shared by the block
 };
@@ -54,24 +55,26 @@ struct Lanes {
   template <class T>
   __device__ Lanes(const AttentionTiles& tiles, const AttentionView<T>& view, int tile) {
     lane = static_cast<int>(threadIdx.x % kWarp);
-    head_lanes = tiles.head_lanes;
-    head_lane = lane % head_lanes;
-    entry_lane = lane / head_lanes;
-    entry_lanes = kWarp / head_lanes;
-    piece = tile % tiles.pieces;
-    const int first_head = tile / tiles.pieces * tiles.heads;
+    head_lanes = 1 << tiles.head_bits;
+    head_lane = lane & (head_lanes - 1);
+    entry_lane = lane >> tiles.head_bits;
+    entry_lanes = kWarp >> tiles.head_bits;
+    const int group = R == 1 || tiles.pieces == 1 ? tile : tile / tiles.pieces;
+    piece = R == 1 ? 0 : tile - group * tiles.pieces;
+    const int first_head = group * tiles.heads;
     const int left = static_cast<int>(view.heads) - first_head;
     const int heads = left < tiles.heads ? left : tiles.heads;
     head = first_head + head_lane;
     has_head = head_lane < heads;
-    column_lanes = tiles.column_lanes;
-    slice = lane / column_lanes;
-    slices = kWarp / column_lanes;
+    column_lanes = 1 << tiles.column_bits;
+    slice = lane >> tiles.column_bits;
+    slices = kWarp >> tiles.column_bits;
     lanes_per_head = tiles.vectors < kWarp ? tiles.vectors : kWarp;
-    const int at = lane % column_lanes;
+    const int at = lane & (column_lanes - 1);
     const bool used = at < heads * lanes_per_head;
-    column_head = used ? at / lanes_per_head : 0;
-    position = at % lanes_per_head;
+    const int nth_head = at * tiles.head_reciprocal >> 16;
+    column_head = used ? nth_head : 0;
+    position = at - nth_head * lanes_per_head;
     leads = used && position == 0;
     for (int r = 0; r < R; ++r) {
       const int within = ((piece * R + r) * kWarp + position) * V;
@@ -152,14 +155,36 @@ __device__ T slope_at(T score, T negative_slope) {
 template <class T, int V, int R>
 constexpr int kGathers = std::clamp(static_cast<int>(64 / (sizeof(T) * V * R)), 2, 8);
 
-// Entries whose coefficients are made together.
-QW_BOTH constexpr int chunk_of(int head_lanes, int coefficients) {
-  return coefficients / head_lanes < kWarp ? coefficients / head_lanes : kWarp;
-}
-
 template <class T, int V>
 __device__ Pack<T, V> load_pack(const T* from) {
   return *reinterpret_cast<const Pack<T, V>*>(from);
+}
+
+// Rows of a table that a lane gathers together: entries first, first + slices, ... of the chunk.
+template <class T, int V, int R>
+struct Gathered {
+  static constexpr int kRows = kGathers<T, V, R>;
+  Pack<T, V> rows[kRows][R];
+
+  __device__ void load(const T* table, int64_t width, const Lanes<V, R>& lanes, const int32_t* columns,
+                       int first, int count) {
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      const int k = first + u * lanes.slices;
+      const bool there = k < count;
+      const T* row = table + (there ? columns[k] * width : 0);
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        rows[u][r] = {};
+        if (there && lanes.has_column[r]) rows[u][r] = load_pack<T, V>(row + lanes.column[r]);
+      }
+    }
+  }
+};
+
+// Entries whose coefficients are made together.
+QW_BOTH constexpr int chunk_of(int head_lanes, int coefficients) {
+  return coefficients / head_lanes < kWarp ? coefficients / head_lanes : kWarp;
 }
 
 template <class T, int V>
@@ -169,37 +194,51 @@ __device__ void store_pack(T* to, const T (&values)[V], T factor) {
   *reinterpret_cast<Pack<T, V>*>(to) = pack;
 }
 
+// In small graphs a long row would be waited for; in large ones there is other work meanwhile.
 inline int32_t long_row_of(int64_t nodes, int64_t entries) {
-  return static_cast<int32_t>(
-      std::clamp<int64_t>(4 * blocks_for(entries, std::max<int64_t>(nodes, 1)), kShortRow, INT32_MAX));
+  const int64_t average = blocks_for(entries, std::max<int64_t>(nodes, 1));
+  const int64_t least = average * (entries <= (int64_t{1} << 21) ? 2 : 4);
+  return static_cast<int32_t>(std::clamp<int64_t>(least, kShortRow, INT32_MAX));
 }
 
-// body(tiles, V, R), the two as constants: vectors of 16 bytes where all rows of these tensors, which are
-// [nodes, heads * depth], have only such, else of one element.
+// Lanes, a power of two, for at least `count`, as their exponent.
+inline int32_t bits_for(int64_t count) {
+  return std::countr_zero(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(count, 1, kWarp))));
+}
+
+template <class T>
+constexpr int kWide = 16 / static_cast<int>(sizeof(T));
+
+// Whether the heads of these tensors, which are [nodes, heads * depth], have only vectors of 16 bytes.
+template <class T, class... Tensors>
+bool has_wide_rows(const AttentionView<T>& view, const Tensors*... tensors) {
+  const bool aligned = ((reinterpret_cast<uintptr_t>(tensors) % 16 == 0) && ...);
+  return aligned && view.depth > 0 && view.depth % kWide<T> == 0;
+}
+
+// body(tiles, V, R), the two as constants: vectors of 16 bytes where possible, else of one element.
 template <class T, class Body, class... Tensors>
 void with_tiles(const AttentionView<T>& view, int64_t entries, const Body& body, const Tensors*... tensors) {
-  constexpr int kWide = 16 / sizeof(T);
-  const bool aligned = ((reinterpret_cast<uintptr_t>(tensors) % 16 == 0) && ...);
-  const bool wide = aligned && view.depth > 0 && view.depth % kWide == 0;
-  const int64_t vectors = std::max<int64_t>(1, wide ? view.depth / kWide : view.depth);
+  const bool wide = has_wide_rows(view, tensors...);
+  const int64_t vectors = std::max<int64_t>(1, wide ? view.depth / kWide<T> : view.depth);
   const int vectors_per_lane = vectors > kWarp ? 2 : 1;
   const int64_t groups = blocks_for(view.heads, std::max<int64_t>(1, kWarp / vectors));
   const int64_t heads = blocks_for(view.heads, groups);
   const int64_t pieces = blocks_for(vectors, kWarp * vectors_per_lane);
-  const AttentionTiles tiles{
-      static_cast<int32_t>(vectors),
-      static_cast<int32_t>(heads),
-      static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(heads))),
-      static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(heads * vectors, kWarp)))),
-      static_cast<int32_t>(pieces),
-      static_cast<int32_t>(groups * pieces),
-      static_cast<int32_t>(blocks_for(view.nodes, kWarps)),
-      long_row_of(view.nodes, entries)};
+  const AttentionTiles tiles{static_cast<int32_t>(vectors),
+                             static_cast<int32_t>(heads),
+                             bits_for(heads),
+                             bits_for(std::min<int64_t>(heads * vectors, kWarp)),
+                             static_cast<int32_t>(65536 / std::min<int64_t>(vectors, kWarp) + 1),
+                             static_cast<int32_t>(pieces),
+                             static_cast<int32_t>(groups * pieces),
+                             static_cast<int32_t>(blocks_for(view.nodes, kWarps)),
+                             long_row_of(view.nodes, entries)};
   using std::integral_constant;
   if (wide && vectors_per_lane == 1)
-    body(tiles, integral_constant<int, kWide>(), integral_constant<int, 1>());
+    body(tiles, integral_constant<int, kWide<T>>(), integral_constant<int, 1>());
   if (wide && vectors_per_lane == 2)
-    body(tiles, integral_constant<int, kWide>(), integral_constant<int, 2>());
+    body(tiles, integral_constant<int, kWide<T>>(), integral_constant<int, 2>());
   if (!wide && vectors_per_lane == 1) body(tiles, integral_constant<int, 1>(), integral_constant<int, 1>());
   if (!wide && vectors_per_lane == 2) body(tiles, integral_constant<int, 1>(), integral_constant<int, 2>());
 }

@@ -1,6 +1,6 @@
 #include "kernels/incidence.h"
 
-#include "kernels/row_sums.cuh"
+#include "kernels/row_windows.cuh"
 
 namespace qw::kernels {
 namespace {
@@ -58,13 +58,11 @@ struct IncidenceTranspose {
 
 }  // namespace
 
-int64_t incidence_scratch(int64_t edges, int64_t columns) { return row_sums_scratch(2 * edges, columns); }
-
 template <class T>
 void incidence_cuda(const T* flow, int64_t columns, const int64_t* offsets, const int64_t* arcs,
-                    int64_t nodes, int64_t edges, T* result, T* scratch, Stream stream) {
-  row_sums(ArcEntries<T>{offsets, arcs, nodes}, 2 * edges, flow, columns, result, DeviceUpdate<T>{}, scratch,
-           stream);
+                    int64_t nodes, int64_t edges, T* result, Stream stream) {
+  window_sums(ArcEntries<T>{offsets, arcs, nodes}, 2 * edges, flow, columns, result, DeviceUpdate<T>{},
+              stream);
 }
 
 template <class T>
@@ -88,9 +86,9 @@ void incidence_transpose_cuda(const T* potential, int64_t columns, const int32_t
 }
 
 template void incidence_cuda(const float*, int64_t, const int64_t*, const int64_t*, int64_t, int64_t, float*,
-                             float*, Stream);
+                             Stream);
 template void incidence_cuda(const double*, int64_t, const int64_t*, const int64_t*, int64_t, int64_t,
-                             double*, double*, Stream);
+                             double*, Stream);
 template void incidence_transpose_cuda(const float*, int64_t, const int32_t*, const int32_t*, int64_t, float*,
                                        Stream);
 template void incidence_transpose_cuda(const double*, int64_t, const int32_t*, const int32_t*, int64_t,

@@ -17,11 +17,9 @@ template <class T>
 void incidence_transpose_cpu(const T* potential, int64_t columns, const int32_t* heads, const int32_t* tails,
                              int64_t edges, T* result);
 
-// `scratch` has room for incidence_scratch numbers, for 2 `edges` arcs.
-int64_t incidence_scratch(int64_t edges, int64_t columns);
 template <class T>
 void incidence_cuda(const T* flow, int64_t columns, const int64_t* offsets, const int64_t* arcs,
-                    int64_t nodes, int64_t edges, T* result, T* scratch, Stream stream);
+                    int64_t nodes, int64_t edges, T* result, Stream stream);
 
 template <class T>
 void incidence_transpose_cuda(const T* potential, int64_t columns, const int32_t* heads, const int32_t* tails,

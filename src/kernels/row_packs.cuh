@@ -24,6 +24,12 @@ constexpr int kWideVector = 16 / static_cast<int>(sizeof(T));
 
 inline bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
+constexpr int power_of_two_from(int64_t least) {
+  int power = 1;
+  while (power < least) power *= 2;
+  return power;
+}
+
 template <class T, int kVector>
 __device__ void store_pack(T* to, const T* numbers) {
   Pack<T, kVector> pack;

@@ -1,5 +1,5 @@
-// The sums of row_sums.cuh for matrices that fit into the caches, where what costs is waiting: the entries,
-// not the rows, are dealt out evenly.
+// result[i, :] = sum over the entries k of row i of value(k) * dense[source(k), :], for a sparse matrix given
+// by its entries: what spmm and incidence have in common. The entries, not the rows, are dealt out evenly.
 //
 // A block owns the rows that begin in its window of entries, in one go up to kRowsAtOnce of them; their
 // entries are divided into runs of equal length, one for each group of lanes. A row that is whole in a run is
@@ -195,25 +195,32 @@ struct WindowSums {
   }
 };
 
-// Up to so many entries; more are bound by memory, and row_sums.cuh has rows for that.
-constexpr int64_t kEntriesForWindows = int64_t{1} << 21;
-
+// Entries is what gives offsets, rows, source(k) and value(k).
 template <class T, class Entries>
 void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t width, T* result,
-                 const DeviceUpdate<T>& update, bool wide, Stream stream) {
-  constexpr int64_t kBlocks = 132 * 6;  // that a device has room for
+                 const DeviceUpdate<T>& update, Stream stream) {
+  if (entries.rows == 0 || width == 0) return;
+  constexpr int kWide = kWideVector<T>;
+  bool wide = width % kWide == 0;
+  for (const void* pointer : {static_cast<const void*>(dense), static_cast<const void*>(result),
+                              static_cast<const void*>(update.first), static_cast<const void*>(update.second),
+                              static_cast<const void*>(update.total), static_cast<const void*>(update.start),
+                              static_cast<const void*>(update.copy)}) {
+    wide = wide && is_aligned(pointer);
+  }
+  constexpr int64_t kBlocks = 132 * 2;  // enough for a device, and few enough for ten trainings together
   const auto run = [&]<int kVector, int kPacks, int kLanes>() {
     using Task = WindowSums<T, Entries, kVector, kPacks, kLanes>;
     const int64_t tiles = blocks_for(width, Task::kColumns);
-    const int64_t least = Task::kGroups * 4;
-    int64_t window = std::max(least, blocks_for(count * tiles, kBlocks));
+    // Runs of 4 entries at least, and of 64 at most unless a row is longer.
+    int64_t window =
+        std::clamp<int64_t>(blocks_for(count * tiles, kBlocks), Task::kGroups * 4, Task::kGroups * 64);
     // Rows without entries count, too: none of a matrix of those alone may be one block's.
     window =
         std::max<int64_t>(1, std::min(window, blocks_for(count, blocks_for(entries.rows, 4 * kRowsAtOnce))));
     launch(Task{entries, dense, width, result, update, window, static_cast<uint32_t>(tiles)},
            std::max<int64_t>(1, blocks_for(count, window)) * tiles, stream);
   };
-  constexpr int kWide = kWideVector<T>;
   const int64_t packs = blocks_for(width, wide ? kWide : 1);
   if (wide) {
     packs <= 4    ? run.template operator()<kWide, 1, 4>()

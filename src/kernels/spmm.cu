@@ -1,6 +1,7 @@
 #include "kernels/spmm.h"
 
-#include "kernels/row_sums.cuh"
+#include "kernels/row_teams.cuh"
+#include "kernels/row_windows.cuh"
 
 namespace qw::kernels {
 namespace {
@@ -86,12 +87,10 @@ struct SampledProducts {
 
 }  // namespace
 
-int64_t spmm_scratch(int64_t entries, int64_t width) { return row_sums_scratch(entries, width); }
-
 template <class T>
 void spmm_cuda(const CsrView<T>& matrix, int64_t entries, const T* dense, int64_t width, T* result,
-               const DeviceUpdate<T>& update, T* scratch, Stream stream) {
-  row_sums(CsrEntries<T>{matrix}, entries, dense, width, result, update, scratch, stream);
+               const DeviceUpdate<T>& update, Stream stream) {
+  window_sums(CsrEntries<T>{matrix}, entries, dense, width, result, update, stream);
 }
 
 template <class T>
@@ -113,9 +112,9 @@ void sampled_products_cuda(const CsrView<T>& pattern, int64_t entries, const Sam
 }
 
 template void spmm_cuda(const CsrView<float>&, int64_t, const float*, int64_t, float*,
-                        const DeviceUpdate<float>&, float*, Stream);
+                        const DeviceUpdate<float>&, Stream);
 template void spmm_cuda(const CsrView<double>&, int64_t, const double*, int64_t, double*,
-                        const DeviceUpdate<double>&, double*, Stream);
+                        const DeviceUpdate<double>&, Stream);
 template void sampled_products_cuda(const CsrView<float>&, int64_t, const SampledTerms<float>&, int64_t,
                                     float*, Stream);
 template void sampled_products_cuda(const CsrView<double>&, int64_t, const SampledTerms<double>&, int64_t,

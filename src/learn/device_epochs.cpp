@@ -38,6 +38,11 @@ at::Device device_of(const Learner& learner) { return learner.predicting_state()
 
 }  // namespace
 
+at::Tensor epoch_metrics(Task task, const Scores& scores, const EpochLabels& labels) {
+  return epoch_metrics(metric_of(task), scores.network, scores.transport, scores.in_label_space ? 0.5 : 0.0,
+                       labels.train, labels.val, labels.test);
+}
+
 DeviceEpochs::DeviceEpochs(Learner& learner, EpochLabels labels, Task task,
                            const std::vector<EpochRecord>& history, int64_t best_epoch,
                            const std::vector<Buffer>& best_state, const EpochRule& rule)
@@ -66,12 +71,10 @@ void DeviceEpochs::capture(const EpochLabels& labels, Task task, const std::vect
     for (size_t i = 0; i < counts.size(); ++i) increments_.push_back(counts[i] - counts_[i]);
     const Scores scores = learner_.predict();
     const ValidationLoss loss = learner_.validation_loss(scores, labels.val);
-    const at::Tensor metrics =
-        epoch_metrics(metric_of(task), scores.network, scores.transport, scores.in_label_space ? 0.5 : 0.0,
-                      labels.train, labels.val, labels.test);
+    const at::Tensor metrics = epoch_metrics(task, scores, labels);
     epoch_end_(history_, device_state_,
-               {report.loss.tensor(), none_, false, loss.divergence,
-                loss.flow_cost.defined() ? loss.flow_cost : none_, 1.0, metrics},
+               {report.loss.tensor(), loss.divergence, loss.flow_cost.defined() ? loss.flow_cost : none_, 1.0,
+                metrics},
                rule_, clock_.counts(), {learner_.draws_per_epoch(), increments_[0], increments_[1]});
     keep_if_(device_state_, EpochFlag::kBetter, now, best);
   });

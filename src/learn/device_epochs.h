@@ -16,6 +16,9 @@ struct EpochLabels {
   LabelTensors train, val, test;
 };
 
+// The metrics of the three parts, [3] float64 on the device of the scores, which is a CUDA device.
+at::Tensor epoch_metrics(Task task, const Scores& scores, const EpochLabels& labels);
+
 class DeviceEpochs {
  public:
   // Goes on after `history`; the best state so far is in `best_state`, which every better epoch overwrites.

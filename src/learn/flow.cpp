@@ -38,21 +38,6 @@ auto picked(const Range& values, const std::vector<EdgeId>& carriers) {
   return result;
 }
 
-IncidenceTensors incidence_of(const std::vector<NodeId>& heads, const std::vector<NodeId>& tails,
-                              int64_t nodes, const FlowEdges& edges, at::Device device) {
-  std::vector<int64_t> offsets(nodes + 1, 0);
-  for (const NodeId head : heads) ++offsets[head + 1];
-  for (const NodeId tail : tails) ++offsets[tail + 1];
-  for (int64_t node = 0; node < nodes; ++node) offsets[node + 1] += offsets[node];
-  std::vector<int64_t> next(offsets.begin(), offsets.end() - 1);
-  std::vector<int64_t> arcs(2 * heads.size());
-  for (size_t e = 0; e < heads.size(); ++e) {
-    arcs[next[heads[e]]++] = static_cast<int64_t>(e);
-    arcs[next[tails[e]]++] = -1 - static_cast<int64_t>(e);
-  }
-  return {edges.heads, edges.tails, tensor_of(offsets, device), tensor_of(arcs, device)};
-}
-
 // Keyed by the edge of the graph, so that a flow on fewer edges starts from the same numbers there. Drawn in
 // double, then rounded.
 at::Tensor noise(const std::vector<EdgeId>& carriers, int64_t columns, uint64_t seed, at::ScalarType type) {
@@ -90,17 +75,31 @@ at::Tensor first_measures(const at::Tensor& flow, const FlowEdges& edges) {
 
 }  // namespace
 
+IncidenceTensors incidence_of(const Graph& graph, const std::vector<EdgeId>& edges, at::Device device) {
+  const std::vector<NodeId> heads = picked(graph.heads(), edges), tails = picked(graph.tails(), edges);
+  const int64_t nodes = graph.num_nodes();
+  std::vector<int64_t> offsets(nodes + 1, 0);
+  for (const NodeId head : heads) ++offsets[head + 1];
+  for (const NodeId tail : tails) ++offsets[tail + 1];
+  for (int64_t node = 0; node < nodes; ++node) offsets[node + 1] += offsets[node];
+  std::vector<int64_t> next(offsets.begin(), offsets.end() - 1);
+  std::vector<int64_t> arcs(2 * heads.size());
+  for (size_t e = 0; e < heads.size(); ++e) {
+    arcs[next[heads[e]]++] = static_cast<int64_t>(e);
+    arcs[next[tails[e]]++] = -1 - static_cast<int64_t>(e);
+  }
+  return {tensor_of(heads, device), tensor_of(tails, device), tensor_of(offsets, device),
+          tensor_of(arcs, device)};
+}
+
 Flow::Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,
            const at::TensorOptions& tensors)
     : options_(options),
       num_edges_(graph.num_edges()),
       carriers_(carrying_edges(graph, labelled, options.all_edges)) {
-  const std::vector<NodeId> heads = picked(graph.heads(), carriers_),
-                            tails = picked(graph.tails(), carriers_);
   const at::Device device = tensors.device();
-  edges_ = {tensor_of(heads, device), tensor_of(tails, device),
-            tensor_of(picked(graph.costs(), carriers_)).to(tensors)};
-  incidence_ = incidence_of(heads, tails, graph.num_nodes(), edges_, device);
+  incidence_ = incidence_of(graph, carriers_, device);
+  edges_ = {incidence_.heads, incidence_.tails, tensor_of(picked(graph.costs(), carriers_)).to(tensors)};
   const auto count = static_cast<int64_t>(carriers_.size());
   values_ =
       options.kaiming
@@ -131,8 +130,8 @@ void Flow::step(const at::Tensor& residual) {
   const at::Tensor extra = values_.grad().defined() ? values_.grad().contiguous()
                                                     : at::empty({0}, values_.options().requires_grad(false));
   ++options_.step.step;
-  measured_.copy_(
-      flow_step_(values_.detach(), first_moment_, second_moment_, residual, extra, edges_, options_.step));
+  flow_step_(values_.detach(), first_moment_, second_moment_, residual, extra, edges_, options_.step,
+             measured_);
   stale_ = true;
   drop_gradient();
 }

@@ -141,13 +141,13 @@ void Learner::descend(const at::Tensor& scores, const at::Tensor& gradient) {
 }
 
 std::tuple<at::Tensor, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
-  return divergence(kind_, scores.detach(), flow_ ? flow_->brought() : none_, labels_, weight * scale_);
+  return divergence(kind_, scores.detach(), flow_ ? flow_->brought() : none_, labels_, weight * scale_, true,
+                    flow_ ? flow_->cost_tensor() : at::Tensor());
 }
 
-StepReport Learner::report_with_flow(const at::Tensor& weighed_divergence) const {
+StepReport Learner::report_with_flow(const at::Tensor& weighed) const {
   const double lambda = input_.options.lambda;
-  return {Measured(weighed_divergence + flow_->cost_tensor()),
-          Measured(weighed_divergence, lambda > 0 ? 1.0 / lambda : 0.0)};
+  return {Measured(weighed[1]), Measured(weighed[0], lambda > 0 ? 1.0 / lambda : 0.0)};
 }
 
 Scores Learner::predict() {

@@ -38,10 +38,15 @@ EdgeId find_edge(const Graph& graph, NodeId head, NodeId tail, int64_t repeat) {
   return found + repeat - tails.begin();
 }
 
-// The flow of a run on the edges of `dataset` [E, C]: zero on edges that were not there, turned around where
-// the ends of an edge changed their order.
-at::Tensor full_flow(const SafetensorsFile& file, const std::string& name, int64_t columns,
-                     const Dataset& trained_on, const Dataset& dataset) {
+struct ReloadedFlow {
+  at::Tensor values;             // on the edges of a graph [E, C]
+  std::vector<EdgeId> carriers;  // of these, those that the run had; ascending
+};
+
+// The flow of a run on the edges of `dataset`: zero on edges that were not there, turned around where the
+// ends of an edge changed their order.
+ReloadedFlow full_flow(const SafetensorsFile& file, const std::string& name, int64_t columns,
+                       const Dataset& trained_on, const Dataset& dataset) {
   const std::vector<float> flow = file.values<float>("flow");
   const std::vector<int32_t> heads = file.values<int32_t>("heads"), tails = file.values<int32_t>("tails");
   if (heads.size() != tails.size() || flow.size() != heads.size() * static_cast<size_t>(columns)) {
@@ -49,7 +54,7 @@ at::Tensor full_flow(const SafetensorsFile& file, const std::string& name, int64
                      tails.size(), flow.size(), columns));
   }
   const std::vector<NodeId> place = places(trained_on, dataset);
-  at::Tensor result = at::zeros({dataset.graph.num_edges(), columns}, at::kFloat);
+  ReloadedFlow result{at::zeros({dataset.graph.num_edges(), columns}, at::kFloat), {}};
   int64_t repeat = 0;
   for (size_t k = 0; k < heads.size(); ++k) {
     if (std::min(heads[k], tails[k]) < 0 ||
@@ -68,9 +73,11 @@ at::Tensor full_flow(const SafetensorsFile& file, const std::string& name, int64
     }
     if (edge < 0) continue;
     const float* from = flow.data() + k * columns;
-    std::transform(from, from + columns, result.data_ptr<float>() + edge * columns,
+    std::transform(from, from + columns, result.values.data_ptr<float>() + edge * columns,
                    [sign](float value) { return sign * value; });
+    result.carriers.push_back(edge);
   }
+  std::sort(result.carriers.begin(), result.carriers.end());
   return result;
 }
 
@@ -106,9 +113,12 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
   const std::filesystem::path flow_path = run_folder / "flow.safetensors";
   if (std::filesystem::exists(flow_path)) {
     const SafetensorsFile file = SafetensorsFile::read(flow_path);
-    const at::Tensor flow =
-        full_flow(file, flow_path.string(), loaded.config.shape.outputs, trained_on, dataset).to(tensors);
-    reloaded.scores.transport = incidence(flow, graph.incidence());
+    const ReloadedFlow stored =
+        full_flow(file, flow_path.string(), loaded.config.shape.outputs, trained_on, dataset);
+    const at::Tensor flow = stored.values.to(tensors);
+    const at::Tensor carriers = tensor_of(stored.carriers, tensors.device());
+    reloaded.scores.transport = incidence(flow.index_select(0, carriers),
+                                          incidence_of(dataset.graph, stored.carriers, tensors.device()));
     if (file.find("edge_predictor.lin1.weight") != nullptr) {
       ParameterSet parameters(0, tensors);
       const EdgePredictor predictor(parameters, "edge_predictor", flow.size(1));

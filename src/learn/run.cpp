@@ -280,8 +280,8 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
                              const std::function<void(const TrainProgress&)>& progress) {
   request_from_json(to_json(request), "request");  // a program may ask for anything
   if (!folder.empty()) claim_folder(folder, request);
-  const std::vector<RunResult> results = within_memory(
-      dataset, request, [&] { return Runs(dataset, request, folder, progress).train(); });
+  const std::vector<RunResult> results =
+      within_memory(dataset, request, [&] { return Runs(dataset, request, folder, progress).train(); });
   if (!folder.empty()) {
     write_file_atomically(folder / "summary.json", summary_json(request, dataset, results).dump(2) + "\n");
   }

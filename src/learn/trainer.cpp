@@ -76,13 +76,26 @@ EpochRecord Trainer::run_epoch() {
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
   step_milliseconds_.push_back(taken.count());
   const Scores scores = learner_->predict();
-  const Targets& targets = input_.targets;
   record.val_loss = learner_->validation_loss(scores, val_labels_).sum();
+  measure_epoch(scores, record);
+  check_finite(record);
+  return record;
+}
+
+void Trainer::measure_epoch(const Scores& scores, EpochRecord& record) const {
+  const Targets& targets = input_.targets;
+  if (scores.network.is_cuda()) {  // as replayed epochs do
+    const at::Tensor metrics =
+        epoch_metrics(targets.task, scores, {train_labels_, val_labels_, test_labels_}).cpu();
+    const auto* number = metrics.data_ptr<double>();
+    record.train_metric = number[0];
+    record.val_metric = number[1];
+    record.test_metric = number[2];
+    return;
+  }
   record.train_metric = primary_metric(targets, input_.split.train, scores);
   record.val_metric = primary_metric(targets, input_.split.val, scores);
   record.test_metric = primary_metric(targets, input_.split.test, scores);
-  check_finite(record);
-  return record;
 }
 
 void Trainer::check_finite(const EpochRecord& record) const {

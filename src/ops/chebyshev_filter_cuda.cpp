@@ -36,7 +36,6 @@ std::tuple<Tensor, Tensor> forward_cuda(const Tensor& offsets, const Tensor& col
   const Tensor weights = coefficients.contiguous();
   Tensor terms = at::empty({count_of_terms, x.size(0), width}, x.options());
   Tensor result = at::empty({x.size(0), width}, x.options());
-  const Tensor scratch = at::empty({kernels::spmm_scratch(columns.numel(), width)}, x.options());
   for (int64_t k = 1; k < count_of_terms; ++k)
     count(2 * (columns.numel() + 2 * x.size(0)) * width, columns, entries, x, x, result, result);
   if (count_of_terms == 1) terms[0].copy_(start);
@@ -59,8 +58,7 @@ std::tuple<Tensor, Tensor> forward_cuda(const Tensor& offsets, const Tensor& col
         update.first = term + (k - 2) * size;
         update.first_scale.factor = -1;
       }
-      kernels::spmm_cuda(matrix, columns.numel(), from, width, term + k * size, update,
-                         data_or_null<scalar_t>(scratch), current_stream());
+      kernels::spmm_cuda(matrix, columns.numel(), from, width, term + k * size, update, current_stream());
     }
     if (count_of_terms == 1)
       kernels::linear_combination_cuda(start.data_ptr<scalar_t>(), weight, 1, size, total, current_stream());
@@ -85,7 +83,7 @@ class AdjointSweep {
 
   const Tensor& first() const { return first_; }
 
-  void step(const CsrView<T>& transposed, int64_t entries, int64_t width, int64_t k, T* scratch) const {
+  void step(const CsrView<T>& transposed, int64_t entries, int64_t width, int64_t k) const {
     const bool before_last = k + 1 == last_;
     DeviceUpdate<T> update;
     update.scale = {static_cast<T>(k == 0 ? 1 : 2), before_last ? last_coefficient() : nullptr};
@@ -96,7 +94,7 @@ class AdjointSweep {
       update.second_scale = {-1, k + 2 == last_ ? last_coefficient() : nullptr};
     }
     kernels::spmm_cuda(transposed, entries, before_last ? gradient_ : adjoint(k + 1), width, adjoint(k),
-                       update, scratch, current_stream());
+                       update, current_stream());
   }
 
   // The part of dL/dM that the terms from `from` to `to` have, added unless `to` is the last.
@@ -144,10 +142,9 @@ Tensor sweep_back(const CsrView<T>& matrix, const CsrView<T>& transposed, int64_
                                      sweep.first().template data_ptr<T>(), current_stream());
     return sweep.first();
   }
-  const Tensor scratch = at::empty({kernels::spmm_scratch(entries, width)}, gradient.options());
   const auto* term = terms.data_ptr<T>();
   for (int64_t k = degree; k >= 0; --k) {
-    if (k < degree) sweep.step(transposed, entries, width, k, data_or_null<T>(scratch));
+    if (k < degree) sweep.step(transposed, entries, width, k);
     if (values_gradient == nullptr) continue;
     if (!keep && k >= 1) sweep.products(matrix, entries, width, term, k, k, values_gradient);
     if (keep && k == 1) sweep.products(matrix, entries, width, term, 1, degree, values_gradient);

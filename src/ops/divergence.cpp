@@ -1,5 +1,6 @@
 #include "qw/ops/divergence.h"
 
+#include <ATen/Functions.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
@@ -26,7 +27,7 @@ void check_rows(const char* name, const at::Tensor& rows, int64_t count, const a
 }  // namespace
 
 void check_divergence(int64_t kind, const at::Tensor& predictions, const at::Tensor& shift,
-                      const LabelTensors& labels) {
+                      const LabelTensors& labels, const at::Tensor& addend) {
   TORCH_CHECK(kind >= 0 && kind <= 2, kOp,
               ": kind must be 0 (softmax), 1 (least squares) or 2 (Bernoulli), got ", kind);
   TORCH_CHECK(predictions.dim() == 2, kOp, ": predictions must be [N, C], got ", predictions.sizes());
@@ -49,21 +50,27 @@ void check_divergence(int64_t kind, const at::Tensor& predictions, const at::Ten
               kOp, ": class_weights must be [", predictions.size(1), "] or [0] of ",
               predictions.scalar_type(), " on ", predictions.device(), ", got ", weights.sizes(), " of ",
               weights.scalar_type(), " on ", weights.device());
+  TORCH_CHECK(addend.dim() <= 1 && addend.numel() <= 1 && addend.scalar_type() == at::kDouble &&
+                  addend.device() == predictions.device(),
+              kOp, ": addend must be one number, or [0], of Double on ", predictions.device(), ", got ",
+              addend.sizes(), " of ", addend.scalar_type(), " on ", addend.device());
 }
 
 }  // namespace ops
 
 std::tuple<at::Tensor, at::Tensor> divergence(Divergence kind, const at::Tensor& predictions,
                                               const at::Tensor& shift, const LabelTensors& labels,
-                                              double scale, bool with_gradient) {
+                                              double scale, bool with_gradient, const at::Tensor& addend) {
   using at::Tensor;
-  using Signature = std::tuple<Tensor, Tensor>(int64_t, const Tensor&, const Tensor&, const Tensor&,
-                                               const Tensor&, const Tensor&, const Tensor&, double, bool);
+  using Signature =
+      std::tuple<Tensor, Tensor>(int64_t, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                 const Tensor&, const Tensor&, double, bool, const Tensor&);
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::divergence", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
   return op.call(static_cast<int64_t>(kind), predictions, shift, labels.nodes, labels.classes, labels.targets,
-                 labels.class_weights, scale, with_gradient);
+                 labels.class_weights, scale, with_gradient,
+                 addend.defined() ? addend : at::empty({0}, predictions.options().dtype(at::kDouble)));
 }
 
 }  // namespace qw
@@ -71,5 +78,5 @@ std::tuple<at::Tensor, at::Tensor> divergence(Divergence kind, const at::Tensor&
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "divergence(int kind, Tensor predictions, Tensor shift, Tensor nodes, Tensor classes, Tensor targets, "
-      "Tensor class_weights, float scale, bool with_gradient) -> (Tensor, Tensor)");
+      "Tensor class_weights, float scale, bool with_gradient, Tensor addend) -> (Tensor, Tensor)");
 }

@@ -18,8 +18,9 @@ const T* pointer_or_null(const Tensor& tensor) {
 
 std::tuple<Tensor, Tensor> divergence_cpu(int64_t kind, const Tensor& predictions, const Tensor& shift,
                                           const Tensor& nodes, const Tensor& classes, const Tensor& targets,
-                                          const Tensor& class_weights, double scale, bool with_gradient) {
-  check_divergence(kind, predictions, shift, {nodes, classes, targets, class_weights});
+                                          const Tensor& class_weights, double scale, bool with_gradient,
+                                          const Tensor& addend) {
+  check_divergence(kind, predictions, shift, {nodes, classes, targets, class_weights}, addend);
   const Tensor rows = predictions.contiguous();
   const Tensor shifts = shift.contiguous();
   const Tensor labels = targets.contiguous();
@@ -39,7 +40,12 @@ std::tuple<Tensor, Tensor> divergence_cpu(int64_t kind, const Tensor& prediction
     value = kernels::divergence_cpu(static_cast<kernels::DivergenceKind>(kind), labelled, scale,
                                     with_gradient ? gradient.data_ptr<scalar_t>() : nullptr);
   });
-  return {at::scalar_tensor(value, rows.options().dtype(at::kDouble)), gradient};
+  const at::TensorOptions in_double = rows.options().dtype(at::kDouble);
+  if (addend.numel() == 0) return {at::scalar_tensor(value, in_double), gradient};
+  Tensor both = at::empty({2}, in_double);
+  both.data_ptr<double>()[0] = value;
+  both.data_ptr<double>()[1] = *addend.data_ptr<double>() + value;
+  return {both, gradient};
 }
 
 }  // namespace

@@ -12,28 +12,22 @@ namespace {
 
 using at::Tensor;
 
-Tensor gradient_for(const Tensor& rows, bool with_gradient, const kernels::DivergencePlan& plan) {
-  if (!with_gradient) return at::empty({0}, rows.options());
-  return plan.zeroes_gradient ? at::empty(rows.sizes(), rows.options())
-                              : at::zeros(rows.sizes(), rows.options());
-}
-
 std::tuple<Tensor, Tensor> divergence_cuda(int64_t kind, const Tensor& predictions, const Tensor& shift,
                                            const Tensor& nodes, const Tensor& classes, const Tensor& targets,
-                                           const Tensor& class_weights, double scale, bool with_gradient) {
-  check_divergence(kind, predictions, shift, {nodes, classes, targets, class_weights});
+                                           const Tensor& class_weights, double scale, bool with_gradient,
+                                           const Tensor& addend) {
+  check_divergence(kind, predictions, shift, {nodes, classes, targets, class_weights}, addend);
   const c10::DeviceGuard device(predictions.device());
   const Tensor rows = predictions.contiguous();
   const Tensor shifts = shift.contiguous();
   const Tensor labels = targets.contiguous();
   const Tensor weights = class_weights.contiguous();
-  const kernels::DivergencePlan plan = kernels::divergence_plan(
-      nodes.size(0), rows.size(1), rows.numel() * static_cast<int64_t>(rows.element_size()));
-  Tensor gradient = gradient_for(rows, with_gradient, plan);
+  const int64_t blocks = kernels::divergence_blocks(nodes.size(0), rows.size(1));
+  Tensor gradient = with_gradient ? at::empty(rows.sizes(), rows.options()) : at::empty({0}, rows.options());
   count(8 * nodes.numel() * rows.size(1), rows, shifts, nodes, classes, labels, gradient);
   const at::TensorOptions in_double = rows.options().dtype(at::kDouble);
-  Tensor value = at::empty({}, in_double);
-  const Tensor partials = plan.partials == 0 ? value : at::empty({plan.partials}, in_double);
+  Tensor value = addend.numel() == 0 ? at::empty({}, in_double) : at::empty({2}, in_double);
+  const Tensor partials = at::empty({blocks}, in_double);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::divergence", [&] {
     const kernels::LabelledRows<scalar_t> labelled{data_or_null<scalar_t>(rows),
                                                    data_or_null<scalar_t>(shifts),
@@ -45,7 +39,7 @@ std::tuple<Tensor, Tensor> divergence_cuda(int64_t kind, const Tensor& predictio
                                                    data_or_null<scalar_t>(weights)};
     kernels::divergence_cuda(static_cast<kernels::DivergenceKind>(kind), labelled, rows.size(0), scale,
                              data_or_null<scalar_t>(gradient), partials.data_ptr<double>(),
-                             value.data_ptr<double>(), current_stream());
+                             data_or_null<double>(addend), value.data_ptr<double>(), current_stream());
   });
   return {value, gradient};
 }

@@ -71,6 +71,14 @@ void check_epoch_metrics(int64_t kind, const at::Tensor& scores, const at::Tenso
   for (size_t part = 0; part < parts.size(); ++part) check_part(kind, kParts[part], parts[part], scores);
 }
 
+void check_advance(const at::Tensor& counts, at::IntArrayRef increments) {
+  TORCH_CHECK(
+      counts.sizes() == at::IntArrayRef({3}) && counts.scalar_type() == at::kLong && counts.is_contiguous(),
+      "qw::advance_: counts must be [3] of Long, contiguous, got ", counts.sizes(), " of ",
+      counts.scalar_type());
+  TORCH_CHECK(increments.size() == 3, "qw::advance_: there must be 3 increments, got ", increments.size());
+}
+
 void check_epoch_end(const at::Tensor& history, const at::Tensor& state, const EpochResult& result,
                      const EpochRule& rule, const at::Tensor& counts, at::IntArrayRef increments) {
   check_numbers(kEnd, "state", state, {kEpochStateSize}, state);
@@ -78,12 +86,9 @@ void check_epoch_end(const at::Tensor& history, const at::Tensor& state, const E
               history.sizes());
   check_numbers(kEnd, "history", history, {history.size(0), kHistoryColumns}, state);
   check_numbers(kEnd, "loss", result.loss, {}, state);
-  if (!is_none(result.loss_addend)) check_numbers(kEnd, "loss_addend", result.loss_addend, {}, state);
   check_numbers(kEnd, "val_divergence", result.val_divergence, {}, state);
   if (!is_none(result.flow_cost)) check_numbers(kEnd, "flow_cost", result.flow_cost, {}, state);
   check_numbers(kEnd, "metrics", result.metrics, {3}, state);
-  TORCH_CHECK(!result.renew_addend || !(is_none(result.loss_addend) || is_none(result.flow_cost)), kEnd,
-              ": renew_addend needs a loss_addend and a flow_cost");
   TORCH_CHECK(rule.epochs >= 0 && rule.patience >= 0 && rule.first_row >= 0, kEnd,
               ": epochs, patience and first_row must not be negative, got ", rule.epochs, ", ", rule.patience,
               " and ", rule.first_row);
@@ -151,15 +156,21 @@ EpochState read_epoch_state(const Tensor& state) {
 
 void epoch_end_(const Tensor& history, const Tensor& state, const EpochResult& result, const EpochRule& rule,
                 const Tensor& counts, std::array<int64_t, 3> increments) {
-  using Signature =
-      void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool, const Tensor&, const Tensor&,
-           double, const Tensor&, int64_t, int64_t, bool, int64_t, const Tensor&, at::IntArrayRef);
+  using Signature = void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double,
+                         const Tensor&, int64_t, int64_t, bool, int64_t, const Tensor&, at::IntArrayRef);
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::epoch_end_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  op.call(history, state, result.loss, result.loss_addend, result.renew_addend, result.val_divergence,
-          result.flow_cost, result.lambda, result.metrics, rule.epochs, rule.patience, rule.keeps_last,
-          rule.first_row, counts, increments);
+  op.call(history, state, result.loss, result.val_divergence, result.flow_cost, result.lambda, result.metrics,
+          rule.epochs, rule.patience, rule.keeps_last, rule.first_row, counts, increments);
+}
+
+void advance_(const Tensor& counts, std::array<int64_t, 3> increments) {
+  using Signature = void(const Tensor&, at::IntArrayRef);
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("qw::advance_", "").typed<Signature>();
+  const at::NoGradGuard no_gradient;
+  op.call(counts, increments);
 }
 
 double windowed_sum(const double* values, int64_t count, int64_t stride) {
@@ -183,8 +194,9 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
       "Tensor train_classes, Tensor train_targets, Tensor val_nodes, Tensor val_classes, Tensor val_targets, "
       "Tensor test_nodes, Tensor test_classes, Tensor test_targets) -> Tensor");
   library.def(
-      "epoch_end_(Tensor(a!) history, Tensor(b!) state, Tensor loss, Tensor(c!) loss_addend, "
-      "bool renew_addend, Tensor val_divergence, Tensor flow_cost, float weight, Tensor metrics, int epochs, "
-      "int patience, bool keeps_last, int first_row, Tensor(d!) counts, int[] increments) -> ()");
+      "epoch_end_(Tensor(a!) history, Tensor(b!) state, Tensor loss, "
+      "Tensor val_divergence, Tensor flow_cost, float weight, Tensor metrics, int epochs, "
+      "int patience, bool keeps_last, int first_row, Tensor(c!) counts, int[] increments) -> ()");
+  library.def("advance_(Tensor(a!) counts, int[] increments) -> ()");
   library.def("keep_if_(Tensor state, int flag, Tensor[] sources, Tensor(a!)[] targets) -> ()");
 }

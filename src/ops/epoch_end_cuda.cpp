@@ -56,12 +56,11 @@ Tensor epoch_metrics_cuda(int64_t kind, const Tensor& scores, const Tensor& shif
   return result;
 }
 
-void epoch_end_cuda(const Tensor& history, const Tensor& state, const Tensor& loss, const Tensor& loss_addend,
-                    bool renew_addend, const Tensor& val_divergence, const Tensor& flow_cost, double weight,
+void epoch_end_cuda(const Tensor& history, const Tensor& state, const Tensor& loss,
+                    const Tensor& val_divergence, const Tensor& flow_cost, double weight,
                     const Tensor& metrics, int64_t epochs, int64_t patience, bool keeps_last,
                     int64_t first_row, const Tensor& counts, at::IntArrayRef increments) {
-  check_epoch_end(history, state,
-                  {loss, loss_addend, renew_addend, val_divergence, flow_cost, weight, metrics},
+  check_epoch_end(history, state, {loss, val_divergence, flow_cost, weight, metrics},
                   {epochs, patience, keeps_last, first_row}, counts, increments);
   const c10::DeviceGuard device(state.device());
   count(patience, state, metrics);
@@ -71,7 +70,6 @@ void epoch_end_cuda(const Tensor& history, const Tensor& state, const Tensor& lo
   end.first_row = first_row;
   end.state = state.data_ptr<double>();
   end.loss = loss.data_ptr<double>();
-  end.loss_addend = data_or_null<double>(loss_addend);
   end.val_divergence = val_divergence.data_ptr<double>();
   end.flow_cost = data_or_null<double>(flow_cost);
   end.metrics = metrics.data_ptr<double>();
@@ -81,8 +79,13 @@ void epoch_end_cuda(const Tensor& history, const Tensor& state, const Tensor& lo
   end.counts = data_or_null<int64_t>(counts);
   std::copy(increments.begin(), increments.end(), end.increments);
   end.keeps_last = keeps_last;
-  end.renew_addend = renew_addend;
   kernels::epoch_end_cuda(end, current_stream());
+}
+
+void advance_cuda(const Tensor& counts, at::IntArrayRef increments) {
+  check_advance(counts, increments);
+  const c10::DeviceGuard device(counts.device());
+  kernels::advance_cuda(counts.data_ptr<int64_t>(), increments.data(), current_stream());
 }
 
 void keep_if_cuda(const Tensor& state, int64_t flag, at::TensorList sources, at::TensorList targets) {
@@ -112,6 +115,7 @@ void keep_if_cuda(const Tensor& state, int64_t flag, at::TensorList sources, at:
 TORCH_LIBRARY_IMPL(qw, QW_CUDA_KEY, library) {
   library.impl("epoch_metrics", epoch_metrics_cuda);
   library.impl("epoch_end_", epoch_end_cuda);
+  library.impl("advance_", advance_cuda);
   library.impl("keep_if_", keep_if_cuda);
 }
 

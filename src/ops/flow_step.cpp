@@ -1,5 +1,6 @@
 #include "qw/ops/flow_step.h"
 
+#include <ATen/Functions.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/library.h>
@@ -27,7 +28,7 @@ void check_like_flow(const char* name, const at::Tensor& tensor, const at::Tenso
 
 void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
                      const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
-                     int64_t rule, double lr, double weight_decay, int64_t step) {
+                     int64_t rule, double lr, double weight_decay, int64_t step, const at::Tensor& measures) {
   check_index(kOp, "heads", edges.heads, at::kInt, flow);
   check_index(kOp, "tails", edges.tails, at::kInt, flow);
   check_matrix(kOp, "flow", flow, edges.heads.size(0), "edge");
@@ -55,23 +56,35 @@ void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, con
   TORCH_CHECK(weight_decay >= 0.0 && std::isfinite(weight_decay), kOp,
               ": weight_decay must be finite and not negative, got ", weight_decay);
   TORCH_CHECK(step >= 1, kOp, ": step counts from 1, got ", step);
+  TORCH_CHECK(measures.sizes() == at::IntArrayRef({3}) && measures.scalar_type() == at::kDouble &&
+                  measures.device() == flow.device() && measures.is_contiguous(),
+              kOp, ": measures must be [3] of Double on ", flow.device(), ", contiguous; got ",
+              measures.sizes(), " of ", measures.scalar_type(), " on ", measures.device());
 }
 
 }  // namespace ops
 
-at::Tensor flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
-                      const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
-                      const FlowStepOptions& options) {
+void flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
+                const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
+                const FlowStepOptions& options, const at::Tensor& measures) {
   using at::Tensor;
   using Signature =
-      Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-             const Tensor&, const Tensor&, int64_t, double, double, int64_t, bool);
+      void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+           const Tensor&, const Tensor&, int64_t, double, double, int64_t, bool, const Tensor&);
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::flow_step_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  return op.call(flow, first_moment, second_moment, residual, extra, edges.heads, edges.tails, edges.costs,
-                 static_cast<int64_t>(options.rule), options.lr, options.weight_decay, options.step,
-                 options.directed);
+  op.call(flow, first_moment, second_moment, residual, extra, edges.heads, edges.tails, edges.costs,
+          static_cast<int64_t>(options.rule), options.lr, options.weight_decay, options.step,
+          options.directed, measures);
+}
+
+at::Tensor flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
+                      const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
+                      const FlowStepOptions& options) {
+  at::Tensor measures = at::empty({3}, at::TensorOptions(at::kDouble).device(flow.device()));
+  flow_step_(flow, first_moment, second_moment, residual, extra, edges, options, measures);
+  return measures;
 }
 
 }  // namespace qw
@@ -80,5 +93,5 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "flow_step_(Tensor(a!) flow, Tensor(b!) first_moment, Tensor(c!) second_moment, "
       "Tensor residual, Tensor extra, Tensor heads, Tensor tails, Tensor costs, "
-      "int rule, float lr, float weight_decay, int step, bool directed) -> Tensor");
+      "int rule, float lr, float weight_decay, int step, bool directed, Tensor(d!) measures) -> ()");
 }

@@ -7,6 +7,6 @@ namespace qw::ops {
 
 void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
                      const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
-                     int64_t rule, double lr, double weight_decay, int64_t step);
+                     int64_t rule, double lr, double weight_decay, int64_t step, const at::Tensor& measures);
 
 }  // namespace qw::ops

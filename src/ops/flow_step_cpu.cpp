@@ -11,12 +11,12 @@ namespace {
 
 using at::Tensor;
 
-Tensor flow_step_cpu(const Tensor& flow, const Tensor& first_moment, const Tensor& second_moment,
-                     const Tensor& residual, const Tensor& extra, const Tensor& heads, const Tensor& tails,
-                     const Tensor& costs, int64_t rule, double lr, double weight_decay, int64_t step,
-                     bool directed) {
+void flow_step_cpu(const Tensor& flow, const Tensor& first_moment, const Tensor& second_moment,
+                   const Tensor& residual, const Tensor& extra, const Tensor& heads, const Tensor& tails,
+                   const Tensor& costs, int64_t rule, double lr, double weight_decay, int64_t step,
+                   bool directed, const Tensor& measures) {
   check_flow_step(flow, first_moment, second_moment, residual, extra, {heads, tails, costs}, rule, lr,
-                  weight_decay, step);
+                  weight_decay, step, measures);
   const Tensor rows = residual.contiguous();
   count(16 * flow.numel(), flow, flow, first_moment, first_moment, second_moment, second_moment, rows, extra,
         heads, tails, costs);
@@ -35,12 +35,10 @@ Tensor flow_step_cpu(const Tensor& flow, const Tensor& first_moment, const Tenso
          rows.data_ptr<scalar_t>(), or_null(extra), heads.data_ptr<int32_t>(), tails.data_ptr<int32_t>(),
          or_null(costs), flow.size(0), flow.size(1)});
   });
-  Tensor result = at::empty({3}, at::TensorOptions(at::kDouble));
-  auto* numbers = result.data_ptr<double>();
+  auto* numbers = measures.data_ptr<double>();
   numbers[0] = statistics.cost;
   numbers[1] = statistics.nonzeros;
   numbers[2] = statistics.violation;
-  return result;
 }
 
 }  // namespace

@@ -46,14 +46,14 @@ void check_graph_attention(const char* op, const AttentionInputs& inputs) {
   check_pattern(op, inputs.pattern, features);
   const int64_t nodes = inputs.pattern.offsets.size(0) - 1;
   check_matrix(op, "features", features, nodes, "node");
-  TORCH_CHECK(inputs.source_scores.dim() == 2 && inputs.source_scores.size(1) >= 1, op,
-              ": source_scores must be [", nodes, ", H] with at least one head, got ",
-              inputs.source_scores.sizes());
-  const int64_t heads = inputs.source_scores.size(1);
-  check_like(op, "source_scores", inputs.source_scores, {nodes, heads}, features);
-  check_like(op, "target_scores", inputs.target_scores, {nodes, heads}, features);
-  TORCH_CHECK(features.size(1) % heads == 0, op, ": features has ", features.size(1),
-              " columns, which is not a multiple of the ", heads, " heads of the scores");
+  const at::Tensor& source = inputs.attention_source;
+  TORCH_CHECK(source.dim() == 3 && source.size(0) == 1 && source.size(1) >= 1, op,
+              ": attention_source must be [1, H, D] with at least one head, got ", source.sizes());
+  const int64_t heads = source.size(1), depth = source.size(2);
+  TORCH_CHECK(features.size(1) == heads * depth, op, ": features must have ", heads * depth, " columns, ",
+              heads, " heads of ", depth, ", got ", features.size(1));
+  check_like(op, "attention_source", source, {1, heads, depth}, features);
+  check_like(op, "attention_target", inputs.attention_target, {1, heads, depth}, features);
   const at::Tensor& weights = inputs.edge_weights;
   if (weights.dim() != 1 || weights.size(0) != 0)
     check_like(op, "edge_weights", weights, {inputs.pattern.columns.size(0)}, features);
@@ -65,23 +65,22 @@ void check_graph_attention_backward(const AttentionInputs& inputs, const Attenti
   constexpr const char* kOp = "qw::graph_attention_backward";
   check_graph_attention(kOp, inputs);
   check_like(kOp, "result", outputs.result, inputs.features.sizes(), inputs.features);
-  check_like(kOp, "maximum", outputs.maximum, inputs.source_scores.sizes(), inputs.features);
-  check_like(kOp, "sum", outputs.sum, inputs.source_scores.sizes(), inputs.features);
+  check_like(kOp, "statistics", outputs.statistics,
+             {kAttentionStatistics, inputs.features.size(0), inputs.attention_source.size(1)},
+             inputs.features);
   check_like(kOp, "gradient", gradient, inputs.features.sizes(), inputs.features);
   TORCH_CHECK(!edge_weights_gradient || inputs.edge_weights.size(0) == inputs.pattern.columns.size(0), kOp,
               ": there is no gradient for edge weights that are not there");
 }
 
-using Forward = std::tuple<at::Tensor, at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&,
-                                                               const at::Tensor&, const at::Tensor&,
-                                                               const at::Tensor&, const at::Tensor&,
-                                                               const at::Tensor&, const at::Tensor&,
-                                                               const at::Tensor&, double, double, int64_t,
-                                                               int64_t, int64_t);
+using Forward = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                                   const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                                   const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                                   double, double, int64_t, int64_t, int64_t);
 using Backward = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>(
     const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
     const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-    const at::Tensor&, const at::Tensor&, const at::Tensor&, double, double, int64_t, int64_t, int64_t, bool);
+    const at::Tensor&, const at::Tensor&, double, double, int64_t, int64_t, int64_t, bool);
 using Whole = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                          const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                          const at::Tensor&, double, double, int64_t, int64_t, int64_t);
@@ -89,12 +88,12 @@ using Whole = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&
 AttentionOutputs graph_attention_forward(const AttentionInputs& inputs) {
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention_forward", "").typed<Forward>();
-  const auto& [pattern, features, source_scores, target_scores, edge_weights, options] = inputs;
-  const auto [result, maximum, sum] =
+  const auto& [pattern, features, attention_source, attention_target, edge_weights, options] = inputs;
+  const auto [result, statistics] =
       op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-              pattern.order, features, source_scores, target_scores, edge_weights, options.negative_slope,
-              options.dropout, options.seed, options.epoch, options.layer);
-  return {result, maximum, sum};
+              pattern.order, features, attention_source, attention_target, edge_weights,
+              options.negative_slope, options.dropout, options.seed, options.epoch, options.layer);
+  return {result, statistics};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backward(
@@ -102,11 +101,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backw
     bool edge_weights_gradient) {
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention_backward", "").typed<Backward>();
-  const auto& [pattern, features, source_scores, target_scores, edge_weights, options] = inputs;
+  const auto& [pattern, features, attention_source, attention_target, edge_weights, options] = inputs;
   return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, features, source_scores, target_scores, edge_weights, outputs.result,
-                 outputs.maximum, outputs.sum, gradient, options.negative_slope, options.dropout,
-                 options.seed, options.epoch, options.layer, edge_weights_gradient);
+                 pattern.order, features, attention_source, attention_target, edge_weights, outputs.result,
+                 outputs.statistics, gradient, options.negative_slope, options.dropout, options.seed,
+                 options.epoch, options.layer, edge_weights_gradient);
 }
 
 namespace {
@@ -114,14 +113,14 @@ namespace {
 at::Tensor graph_attention_without_gradient(const at::Tensor& offsets, const at::Tensor& columns,
                                             const at::Tensor& transposed_offsets,
                                             const at::Tensor& transposed_columns, const at::Tensor& order,
-                                            const at::Tensor& features, const at::Tensor& source_scores,
-                                            const at::Tensor& target_scores, const at::Tensor& edge_weights,
-                                            double negative_slope, double dropout, int64_t seed,
-                                            int64_t epoch, int64_t layer) {
+                                            const at::Tensor& features, const at::Tensor& attention_source,
+                                            const at::Tensor& attention_target,
+                                            const at::Tensor& edge_weights, double negative_slope,
+                                            double dropout, int64_t seed, int64_t epoch, int64_t layer) {
   const AttentionInputs inputs{{offsets, columns, transposed_offsets, transposed_columns, order},
                                features,
-                               source_scores,
-                               target_scores,
+                               attention_source,
+                               attention_target,
                                edge_weights,
                                {negative_slope, dropout, seed, epoch, layer}};
   check_graph_attention("qw::graph_attention", inputs);
@@ -132,13 +131,13 @@ at::Tensor graph_attention_without_gradient(const at::Tensor& offsets, const at:
 }  // namespace ops
 
 at::Tensor graph_attention(const SparsePattern& pattern, const at::Tensor& features,
-                           const at::Tensor& source_scores, const at::Tensor& target_scores,
+                           const at::Tensor& attention_source, const at::Tensor& attention_target,
                            const at::Tensor& edge_weights, const GraphAttentionOptions& options) {
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention", "").typed<ops::Whole>();
   return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, features, source_scores, target_scores, edge_weights, options.negative_slope,
-                 options.dropout, options.seed, options.epoch, options.layer);
+                 pattern.order, features, attention_source, attention_target, edge_weights,
+                 options.negative_slope, options.dropout, options.seed, options.epoch, options.layer);
 }
 
 }  // namespace qw
@@ -146,17 +145,19 @@ at::Tensor graph_attention(const SparsePattern& pattern, const at::Tensor& featu
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "graph_attention(Tensor offsets, Tensor columns, Tensor transposed_offsets, Tensor transposed_columns, "
-      "Tensor order, Tensor features, Tensor source_scores, Tensor target_scores, Tensor edge_weights, "
+      "Tensor order, Tensor features, Tensor attention_source, Tensor attention_target, Tensor edge_weights, "
       "float negative_slope, float dropout, int seed, int epoch, int layer) -> Tensor");
   library.def(
       "graph_attention_forward(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
-      "Tensor transposed_columns, Tensor order, Tensor features, Tensor source_scores, Tensor target_scores, "
+      "Tensor transposed_columns, Tensor order, Tensor features, Tensor attention_source, Tensor "
+      "attention_target, "
       "Tensor edge_weights, float negative_slope, float dropout, int seed, int epoch, int layer) -> "
-      "(Tensor, Tensor, Tensor)");
+      "(Tensor, Tensor)");
   library.def(
       "graph_attention_backward(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
-      "Tensor transposed_columns, Tensor order, Tensor features, Tensor source_scores, Tensor target_scores, "
-      "Tensor edge_weights, Tensor result, Tensor maximum, Tensor sum, Tensor gradient, "
+      "Tensor transposed_columns, Tensor order, Tensor features, Tensor attention_source, Tensor "
+      "attention_target, "
+      "Tensor edge_weights, Tensor result, Tensor statistics, Tensor gradient, "
       "float negative_slope, float dropout, int seed, int epoch, int layer, bool edge_weights_gradient) -> "
       "(Tensor, Tensor, Tensor, Tensor)");
 }

@@ -23,16 +23,19 @@ using torch::autograd::variable_list;
 //   dL/dtarget_i = sum_j dL/draw_ij,    dL/dsource_j = sum_i dL/draw_ij.
 // Nothing has to be gathered for delta: the coefficients of its products are those of y,
 //   delta_i = sum_k a_ik w_ik d_ik <G_i, x_k> = <G_i, y_i>,
-// so the columns, each q_ij once, give all but dL/dtarget, and write dL/draw_ij for the rows to sum. The
-// backward pass is not differentiable again.
+// so the columns, each q_ij once, give all but dL/dtarget, and write dL/draw_ij for the rows to sum. Since
+// source_j = <x_j, a> and target_j = <x_j, b>, then
+//   dL/dx_j += dL/dsource_j a + dL/dtarget_j b,    dL/da = sum_j dL/dsource_j x_j,  and so for b.
+// The backward pass is not differentiable again.
 class GraphAttention : public torch::autograd::Function<GraphAttention> {
  public:
   static at::Tensor forward(AutogradContext* context, const SparsePattern& pattern,
-                            const at::Tensor& features, const at::Tensor& source_scores,
-                            const at::Tensor& target_scores, const at::Tensor& edge_weights,
+                            const at::Tensor& features, const at::Tensor& attention_source,
+                            const at::Tensor& attention_target, const at::Tensor& edge_weights,
                             const GraphAttentionOptions& options) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const AttentionInputs inputs{pattern, features, source_scores, target_scores, edge_weights, options};
+    const AttentionInputs inputs{pattern,          features,     attention_source,
+                                 attention_target, edge_weights, options};
     check_graph_attention("qw::graph_attention", inputs);
     const AttentionOutputs outputs = graph_attention_forward(inputs);
     context->saved_data["edge_weights_need_gradient"] =
@@ -43,8 +46,8 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
     context->saved_data["epoch"] = options.epoch;
     context->saved_data["layer"] = options.layer;
     context->save_for_backward({pattern.offsets, pattern.columns, pattern.transposed_offsets,
-                                pattern.transposed_columns, pattern.order, features, source_scores,
-                                target_scores, edge_weights, outputs.result, outputs.maximum, outputs.sum});
+                                pattern.transposed_columns, pattern.order, features, attention_source,
+                                attention_target, edge_weights, outputs.result, outputs.statistics});
     return outputs.result;
   }
 
@@ -61,12 +64,12 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
                                  saved[8],
                                  {data["negative_slope"].toDouble(), data["dropout"].toDouble(),
                                   data["seed"].toInt(), data["epoch"].toInt(), data["layer"].toInt()}};
-    const auto [features, source_scores, target_scores, edge_weights] = graph_attention_backward(
-        inputs, {saved[9], saved[10], saved[11]}, gradients[0], edge_weights_need_gradient);
+    const auto [features, attention_source, attention_target, edge_weights] =
+        graph_attention_backward(inputs, {saved[9], saved[10]}, gradients[0], edge_weights_need_gradient);
     return {at::Tensor(),
             features,
-            source_scores,
-            target_scores,
+            attention_source,
+            attention_target,
             edge_weights_need_gradient ? edge_weights : at::Tensor(),
             at::Tensor()};
   }
@@ -75,12 +78,12 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
 at::Tensor graph_attention_autograd(const at::Tensor& offsets, const at::Tensor& columns,
                                     const at::Tensor& transposed_offsets,
                                     const at::Tensor& transposed_columns, const at::Tensor& order,
-                                    const at::Tensor& features, const at::Tensor& source_scores,
-                                    const at::Tensor& target_scores, const at::Tensor& edge_weights,
+                                    const at::Tensor& features, const at::Tensor& attention_source,
+                                    const at::Tensor& attention_target, const at::Tensor& edge_weights,
                                     double negative_slope, double dropout, int64_t seed, int64_t epoch,
                                     int64_t layer) {
   return GraphAttention::apply(SparsePattern{offsets, columns, transposed_offsets, transposed_columns, order},
-                               features, source_scores, target_scores, edge_weights,
+                               features, attention_source, attention_target, edge_weights,
                                GraphAttentionOptions{negative_slope, dropout, seed, epoch, layer});
 }
 

@@ -14,23 +14,30 @@ namespace qw::ops {
 struct AttentionInputs {
   SparsePattern pattern;
   at::Tensor features;
-  at::Tensor source_scores;
-  at::Tensor target_scores;
+  at::Tensor attention_source;
+  at::Tensor attention_target;
   at::Tensor edge_weights;
   GraphAttentionOptions options;
 };
 
-// What the forward pass leaves for the backward pass: its result [N, H * D] and the softmax's maximum and sum
-// [N, H].
+enum AttentionStatistic : int64_t {
+  kSourceScores,
+  kTargetScores,
+  kMaxima,  // of the softmax of each row
+  kSums,
+  kAttentionStatistics
+};
+
+// What the forward pass leaves for the backward pass: its result [N, H * D] and the statistics
+// [kAttentionStatistics, N, H].
 struct AttentionOutputs {
   at::Tensor result;
-  at::Tensor maximum;
-  at::Tensor sum;
+  at::Tensor statistics;
 };
 
 AttentionOutputs graph_attention_forward(const AttentionInputs& inputs);
 
-// The gradients of features, source_scores, target_scores and edge_weights; the last is [0] unless
+// The gradients of features, attention_source, attention_target and edge_weights; the last is [0] unless
 // `edge_weights_gradient`.
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backward(
     const AttentionInputs& inputs, const AttentionOutputs& outputs, const at::Tensor& gradient,

@@ -16,12 +16,11 @@ void incidence_into_cuda(const at::Tensor& result, const at::Tensor& flow, const
   const c10::DeviceGuard device(flow.device());
   const at::Tensor rows = flow.contiguous();
   const int64_t width = rows.size(1);
-  const at::Tensor scratch = at::empty({kernels::incidence_scratch(heads.size(0), width)}, rows.options());
   count(arcs.numel() * width, offsets, arcs, rows, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::incidence", [&] {
     kernels::incidence_cuda(rows.data_ptr<scalar_t>(), width, offsets.data_ptr<int64_t>(),
                             arcs.data_ptr<int64_t>(), offsets.size(0) - 1, heads.size(0),
-                            result.data_ptr<scalar_t>(), data_or_null<scalar_t>(scratch), current_stream());
+                            result.data_ptr<scalar_t>(), current_stream());
   });
 }
 

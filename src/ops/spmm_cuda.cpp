@@ -18,14 +18,13 @@ at::Tensor csr_matmul_cuda(const at::Tensor& offsets, const at::Tensor& columns,
   const at::Tensor entries = values.contiguous();
   const int64_t width = rows.size(1);
   at::Tensor result = at::empty({offsets.size(0) - 1, width}, rows.options());
-  const at::Tensor scratch = at::empty({kernels::spmm_scratch(columns.numel(), width)}, rows.options());
   count(2 * columns.numel() * width, offsets, columns, order, entries, rows, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::csr_matmul", [&] {
     const kernels::CsrView<scalar_t> matrix{offsets.data_ptr<int64_t>(), columns.data_ptr<int32_t>(),
                                             entries.data_ptr<scalar_t>(), data_or_null<int64_t>(order),
                                             offsets.size(0) - 1};
     kernels::spmm_cuda(matrix, columns.numel(), rows.data_ptr<scalar_t>(), width, result.data_ptr<scalar_t>(),
-                       {}, data_or_null<scalar_t>(scratch), current_stream());
+                       {}, current_stream());
   });
   return result;
 }

@@ -121,6 +121,29 @@ void expect_reference_in_all_forms(Divergence kind, const Problem& full) {
   }
 }
 
+TEST(Divergence, AnAddendIsAddedBesideTheValue) {
+  for (const int64_t count : {3, 4000}) {
+    const at::Tensor predictions = at::randn({count, 3});
+    const LabelTensors labels{at::arange(count, at::kInt), at::zeros({count}, at::kInt), none(at::kFloat),
+                              none(at::kFloat)};
+    const auto [value, gradient] =
+        divergence(Divergence::kSoftmax, predictions, none(at::kFloat), labels, 0.5);
+    const at::Tensor addend = at::full({}, 1.25, at::kDouble);
+    const auto [both, same] =
+        divergence(Divergence::kSoftmax, predictions, none(at::kFloat), labels, 0.5, true, addend);
+    ASSERT_EQ(both.sizes(), at::IntArrayRef({2}));
+    EXPECT_EQ(both[0].item<double>(), value.item<double>());
+    EXPECT_EQ(both[1].item<double>(), 1.25 + value.item<double>());
+    EXPECT_TRUE(at::equal(same, gradient));
+    EXPECT_EQ(test::refusal([&] {
+                divergence(Divergence::kSoftmax, predictions, none(at::kFloat), labels, 0.5, true,
+                           at::zeros({2}, at::kDouble));
+              }),
+              "qw::divergence: addend must be one number, or [0], of Double on " + test::device_name() +
+                  ", got [2] of Double on " + test::device_name());
+  }
+}
+
 TEST(Divergence, OfClassesIsTheCrossEntropy) {
   for (const int64_t width : {1, 2, 7, 40}) {
     for (const int64_t count : {1, 5, 300}) {

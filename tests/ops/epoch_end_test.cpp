@@ -257,9 +257,8 @@ struct Training {
   Training(const EpochRule& given, int64_t rows) : rule(given), history(at::zeros({rows, 5}, at::kDouble)) {}
 
   void end(double loss, double val_loss) {
-    epoch_end_(history, state,
-               {number(loss), none(at::kDouble), false, number(val_loss), none(at::kDouble), 1, metrics},
-               rule, clock.counts(), {1, 2, 3});
+    epoch_end_(history, state, {number(loss), number(val_loss), none(at::kDouble), 1, metrics}, rule,
+               clock.counts(), {1, 2, 3});
   }
 
   bool should_stop(int64_t epoch) const {
@@ -341,26 +340,27 @@ TEST_F(EpochEnd, GoesOnWhereAStateLeftOff) {
   EXPECT_TRUE(at::equal(rest.history.slice(0, 0, 8), all.history.slice(0, 2, 10)));
 }
 
-TEST_F(EpochEnd, LossesAreSumsRoundedTwice) {
+TEST_F(EpochEnd, ValidationLossesAreRoundedTwice) {
   Training training({10, 0}, 10);
-  const double cost = 1.0 / 3, lambda = 1.0 / 7, divergence = 0.1, loss = 0.7, before = 1.0 / 9;
+  const double cost = 1.0 / 3, lambda = 1.0 / 7, divergence = 0.1, loss = 0.7;
   const volatile double product = lambda * divergence;  // never fused with the sum
-  const at::Tensor addend = number(before), flow_cost = number(cost);
-  const auto end = [&](bool renew) {
-    epoch_end_(training.history, training.state,
-               {number(loss), addend, renew, number(divergence), flow_cost, lambda, training.metrics},
-               training.rule, none(at::kLong), {1, 1, 1});
-  };
-  end(false);
-  EXPECT_EQ(addend.item<double>(), before);
-  end(true);
-  EXPECT_EQ(addend.item<double>(), cost);
-  end(true);
-  const std::vector<double> rows = numbers_of(training.history.slice(1, 0, 2));
-  for (size_t epoch = 0; epoch < 3; ++epoch) {
-    EXPECT_EQ(rows[2 * epoch], (epoch < 2 ? before : cost) + loss);
-    EXPECT_EQ(rows[2 * epoch + 1], cost + product);
-  }
+  epoch_end_(training.history, training.state,
+             {number(loss), number(divergence), number(cost), lambda, training.metrics}, training.rule,
+             none(at::kLong), {1, 1, 1});
+  const std::vector<double> row = numbers_of(training.history.slice(1, 0, 2));
+  EXPECT_EQ(row[0], loss);
+  EXPECT_EQ(row[1], cost + product);
+}
+
+TEST_F(EpochEnd, ClocksAreAdvanced) {
+  const at::Tensor counts = at::zeros({3}, at::kLong);
+  advance_(counts, {1, 2, 3});
+  advance_(counts, {1, 0, 5});
+  EXPECT_TRUE(at::equal(counts.cpu(), ::at::tensor({2, 2, 8}, at::kLong)));
+  EXPECT_EQ(refusal([&] {
+              advance_(counts.slice(0, 1), {1, 1, 1});
+            }),
+            "qw::advance_: counts must be [3] of Long, contiguous, got [2] of Long");
 }
 
 TEST_F(EpochEnd, ALossThatIsNotFiniteEndsTheTraining) {
@@ -412,8 +412,7 @@ TEST(WindowedSum, AddsInTheOrderOfAWarp) {
 TEST_F(EpochEnd, Refusals) {
   struct Call {
     at::Tensor history = at::zeros({4, 5}, at::kDouble), state = epoch_state_tensor({}, test::device());
-    EpochResult result{number(1), none(at::kDouble),          false, number(1), none(at::kDouble),
-                       1,         at::zeros({3}, at::kDouble)};
+    EpochResult result{number(1), number(1), none(at::kDouble), 1, at::zeros({3}, at::kDouble)};
     EpochRule rule{10, 2};
     at::Tensor counts = at::zeros({3}, at::kLong);
   };
@@ -436,8 +435,6 @@ TEST_F(EpochEnd, Refusals) {
             op + "loss must be [] of Double, contiguous, " + on + ", got [] of Float " + on);
   EXPECT_EQ(refused([](Call& c) { c.result.flow_cost = c.result.metrics; }),
             op + "flow_cost must be [] of Double, contiguous, " + on + ", got [3] of Double " + on);
-  EXPECT_EQ(refused([](Call& c) { c.result.renew_addend = true; }),
-            op + "renew_addend needs a loss_addend and a flow_cost");
   EXPECT_EQ(refused([](Call& c) { c.rule.patience = -1; }),
             op + "epochs, patience and first_row must not be negative, got 10, -1 and 0");
   EXPECT_EQ(refused([](Call& c) { c.counts = c.counts.slice(0, 1); }),

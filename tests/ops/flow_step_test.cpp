@@ -404,6 +404,13 @@ TEST(FlowStep, RunsAndChecksUnderInferenceMode) {
   EXPECT_TRUE(at::equal(fresh.flow, outside.flow));
   inside.options.step = 0;
   EXPECT_EQ(refusal([&] { inside.step(); }), "qw::flow_step_: step counts from 1, got 0");
+  inside.options.step = 1;
+  EXPECT_EQ(refusal([&] {
+              flow_step_(inside.flow, inside.first_moment, inside.second_moment, inside.residual,
+                         inside.extra, inside.edges, inside.options, at::zeros({4}, at::kDouble));
+            }),
+            "qw::flow_step_: measures must be [3] of Double on " + test::device_name() +
+                ", contiguous; got [4] of Double on " + test::device_name());
 }
 
 // What a step says of a spoilt setting of 4 edges between 3 nodes with 2 columns; nothing may be written.

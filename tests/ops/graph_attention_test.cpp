@@ -88,23 +88,34 @@ Arcs random_arcs(int64_t nodes, double density) {
 
 struct Inputs {
   at::Tensor features;
-  at::Tensor source_scores;
-  at::Tensor target_scores;
+  at::Tensor attention_source;
+  at::Tensor attention_target;
   at::Tensor edge_weights;
 
-  std::vector<at::Tensor> all() const { return {features, source_scores, target_scores, edge_weights}; }
+  std::vector<at::Tensor> all() const { return {features, attention_source, attention_target, edge_weights}; }
 };
 
 Inputs random_inputs(const Arcs& arcs, int64_t heads, int64_t depth, at::ScalarType type, bool weighted) {
   const int64_t nodes = arcs.pattern.offsets.size(0) - 1;
   at::manual_seed(heads * 100 + depth);
   const auto leaf = [&](at::IntArrayRef sizes) { return at::randn(sizes, type).requires_grad_(); };
-  return {leaf({nodes, heads * depth}), leaf({nodes, heads}), leaf({nodes, heads}),
-          leaf({weighted ? arcs.sources.size(0) : 0})};
+  const double size = 1 / std::sqrt(std::max<double>(1, depth));  // scores of about 1
+  const auto vector = [&] { return (at::randn({1, heads, depth}, type) * size).requires_grad_(); };
+  return {leaf({nodes, heads * depth}), vector(), vector(), leaf({weighted ? arcs.sources.size(0) : 0})};
+}
+
+// One head: the first feature of each node is its source score, and of target scores there are none.
+Inputs with_scores(Inputs inputs, const at::Tensor& scores) {
+  inputs.features = inputs.features.detach().clone();
+  inputs.features.select(1, 0).copy_(scores);
+  inputs.attention_source = at::zeros(inputs.attention_source.sizes(), inputs.features.scalar_type());
+  inputs.attention_source.select(2, 0).fill_(1);
+  inputs.attention_target = at::zeros_like(inputs.attention_source);
+  return inputs;
 }
 
 at::Tensor run(const Arcs& arcs, const Inputs& inputs, const GraphAttentionOptions& options) {
-  return graph_attention(arcs.pattern, inputs.features, inputs.source_scores, inputs.target_scores,
+  return graph_attention(arcs.pattern, inputs.features, inputs.attention_source, inputs.attention_target,
                          inputs.edge_weights, options);
 }
 
@@ -125,12 +136,14 @@ at::Tensor dropout_mask(int64_t entries, int64_t heads, const GraphAttentionOpti
 // GATConv with one torch function after the other, in double.
 at::Tensor slow(const Arcs& arcs, const Inputs& inputs, const GraphAttentionOptions& options) {
   const int64_t nodes = inputs.features.size(0);
-  const int64_t heads = inputs.source_scores.size(1);
+  const int64_t heads = inputs.attention_source.size(1);
   const int64_t entries = arcs.sources.size(0);
   const at::Tensor features =
       inputs.features.to(at::kDouble).view({nodes, heads, inputs.features.size(1) / heads});
-  const at::Tensor raw = inputs.source_scores.to(at::kDouble).index_select(0, arcs.sources) +
-                         inputs.target_scores.to(at::kDouble).index_select(0, arcs.targets);
+  const at::Tensor source_scores = (features * inputs.attention_source.to(at::kDouble)).sum(2);
+  const at::Tensor target_scores = (features * inputs.attention_target.to(at::kDouble)).sum(2);
+  const at::Tensor raw =
+      source_scores.index_select(0, arcs.sources) + target_scores.index_select(0, arcs.targets);
   const at::Tensor numerator = at::leaky_relu(raw, options.negative_slope).exp();
   const at::Tensor sum = at::zeros({nodes, heads}, at::kDouble).index_add(0, arcs.targets, numerator);
   at::Tensor alpha = numerator / sum.index_select(0, arcs.targets);
@@ -203,8 +216,8 @@ TEST_P(GraphAttentionOf, TakesNonContiguousInput) {
   const auto strided = [](const at::Tensor& tensor) {
     return at::stack({tensor, tensor}, -1).select(-1, 1).detach();
   };
-  const Inputs inputs{strided(plain.features), strided(plain.source_scores), strided(plain.target_scores),
-                      strided(plain.edge_weights)};
+  const Inputs inputs{strided(plain.features), strided(plain.attention_source),
+                      strided(plain.attention_target), strided(plain.edge_weights)};
   ASSERT_FALSE(inputs.features.is_contiguous());
   EXPECT_TRUE(at::equal(run(arcs, inputs, {}), run(arcs, plain, {})));
 }
@@ -222,9 +235,8 @@ TEST_P(GraphAttentionOf, EmptyGraphsOneEntryAndNoColumns) {
 
 TEST_P(GraphAttentionOf, ScoresFarApartNeitherOverflowNorLoseTheLargest) {
   const Arcs arcs = arcs_of({{0, 1, 2}, {}, {}});
-  Inputs inputs = random_inputs(arcs, 1, 4, GetParam(), false);
-  inputs.source_scores = tensor_of(std::vector<double>{1e4, -1e4, -1e30}, at::kDouble).to(GetParam());
-  inputs.source_scores = inputs.source_scores.view({3, 1});
+  const Inputs inputs = with_scores(random_inputs(arcs, 1, 4, GetParam(), false),
+                                    tensor_of(std::vector<double>{1e4, -1e4, -1e30}, at::kDouble));
   EXPECT_TRUE(at::equal(run(arcs, inputs, {})[0], inputs.features[0]));
 }
 
@@ -232,15 +244,17 @@ TEST_P(GraphAttentionOf, ExponentialIsThatOfTheLibraryOverItsWholeRange) {
   // Row 0 hears a score of 0 and, for each node, a lower one; weights that pick one entry show its
   // exponential.
   const double lowest = GetParam() == at::kDouble ? -707.0 : -86.9;
-  const at::Tensor scores = at::linspace(lowest, 0.0, 3001, at::kDouble).to(GetParam()).view({-1, 1});
+  const at::Tensor scores = at::linspace(lowest, 0.0, 3001, at::kDouble).to(GetParam());
   const int64_t nodes = scores.size(0);
   std::vector<std::vector<int64_t>> senders(nodes);
   for (int64_t i = 0; i < nodes; ++i) senders[i] = {i, nodes - 1};
   const Arcs arcs = arcs_of(senders);
   const at::Tensor first = at::tensor({1.0, 0.0}, at::kDouble).repeat({nodes}).to(GetParam());
-  const at::Tensor ones = at::ones({nodes, 1}, GetParam());
-  const at::Tensor output =
-      graph_attention(arcs.pattern, ones, scores, at::zeros_like(scores), first, {.negative_slope = 1.0});
+  const at::Tensor features = at::stack({scores, at::ones({nodes}, GetParam())}, 1);
+  const at::Tensor first_feature = at::tensor({1.0, 0.0}, at::kDouble).to(GetParam()).view({1, 1, 2});
+  const at::Tensor output = graph_attention(arcs.pattern, features, first_feature,
+                                            at::zeros_like(first_feature), first, {.negative_slope = 1.0})
+                                .select(1, 1);
   const at::Tensor numerator = scores.to(at::kDouble).exp();
   const double ulps = GetParam() == at::kDouble ? 8e-16 : 5e-7;
   EXPECT_TRUE(at::allclose(output.to(at::kDouble), numerator / (numerator + 1), ulps, 0.0));
@@ -278,12 +292,12 @@ TEST(GraphAttention, GradientsAreFiniteDifferences) {
 TEST(GraphAttention, TheKinkHasTheSlopeThatTorchGivesIt) {
   const Arcs arcs = arcs_of({{0, 1}, {0, 1}});
   Inputs inputs = random_inputs(arcs, 1, 2, at::kDouble, false);
-  inputs.source_scores = at::zeros({2, 1}, at::kDouble).requires_grad_();
-  inputs.target_scores = at::zeros({2, 1}, at::kDouble).requires_grad_();
+  inputs.attention_source = at::zeros({1, 1, 2}, at::kDouble).requires_grad_();
+  inputs.attention_target = at::zeros({1, 1, 2}, at::kDouble).requires_grad_();
   const GraphAttentionOptions options{.negative_slope = 0.3};
   const at::Tensor weight = at::randn({2, 2}, at::kDouble);
   const auto gradient_of = [&](const at::Tensor& output) {
-    return torch::autograd::grad({(output * weight).sum()}, {inputs.source_scores})[0];
+    return torch::autograd::grad({(output * weight).sum()}, {inputs.attention_source})[0];
   };
   const at::Tensor gradient = gradient_of(run(arcs, inputs, options));
   EXPECT_GT(gradient.abs().max().item<double>(), 1e-3);
@@ -293,9 +307,8 @@ TEST(GraphAttention, TheKinkHasTheSlopeThatTorchGivesIt) {
 // leaky_relu falls and rises again: the largest score of a row may be that of its smallest sum.
 TEST(GraphAttention, ANegativeSlopeBelowZeroDoesNotOverflow) {
   const Arcs arcs = arcs_of({{0, 1, 2}, {}, {}});
-  Inputs inputs = random_inputs(arcs, 1, 4, at::kFloat, false);
-  inputs.source_scores = at::tensor({-1000.0F, 1.0F, 100.0F}).view({3, 1});
-  inputs.target_scores = at::zeros({3, 1});
+  const Inputs inputs =
+      with_scores(random_inputs(arcs, 1, 4, at::kFloat, false), at::tensor({-1000.0F, 1.0F, 100.0F}));
   EXPECT_TRUE(at::equal(run(arcs, inputs, {.negative_slope = -1.0})[0], inputs.features[0]));
 }
 
@@ -331,9 +344,8 @@ TEST(GraphAttention, DropoutKeepsTheMeanAndIsNamedBySeedEpochAndLayer) {
 
 TEST(GraphAttention, ANanIsPassedOn) {
   const Arcs arcs = arcs_of({{0, 1}, {1}});
-  Inputs inputs = random_inputs(arcs, 1, 2, at::kFloat, false);
-  inputs.source_scores = at::zeros({2, 1});
-  inputs.source_scores[0][0] = std::numeric_limits<float>::quiet_NaN();
+  const Inputs inputs = with_scores(random_inputs(arcs, 1, 2, at::kFloat, false),
+                                    at::tensor({std::numeric_limits<float>::quiet_NaN(), 0.0F}));
   const at::Tensor output = run(arcs, inputs, {});
   EXPECT_TRUE(output[0].isnan().all().item<bool>());
   EXPECT_FALSE(output[1].isnan().any().item<bool>());
@@ -401,25 +413,28 @@ TEST(GraphAttention, RefusesTensorsThatDoNotFit) {
               in.features = at::zeros({3, 8}, at::kLong);
             }),
             "qw::graph_attention: features must be float32 or float64, got Long");
-  EXPECT_EQ(
-      refusal_with([](Inputs& in) {
-        in.features = at::zeros({3, 7});
-      }),
-      "qw::graph_attention: features has 7 columns, which is not a multiple of the 2 heads of the scores");
   EXPECT_EQ(refusal_with([](Inputs& in) {
-              in.source_scores = at::zeros({3, 0});
+              in.features = at::zeros({3, 7});
             }),
-            "qw::graph_attention: source_scores must be [3, H] with at least one head, got [3, 0]");
-  EXPECT_EQ(
-      refusal_with([](Inputs& in) {
-        in.source_scores = at::zeros({2, 2});
-      }),
-      here("qw::graph_attention: source_scores must be [3, 2] of Float on cpu, got [2, 2] of Float on cpu"));
-  EXPECT_EQ(
-      refusal_with([](Inputs& in) {
-        in.target_scores = at::zeros({3, 2}, at::kDouble);
-      }),
-      here("qw::graph_attention: target_scores must be [3, 2] of Float on cpu, got [3, 2] of Double on cpu"));
+            "qw::graph_attention: features must have 8 columns, 2 heads of 4, got 7");
+  EXPECT_EQ(refusal_with([](Inputs& in) {
+              in.attention_source = at::zeros({1, 0, 4});
+            }),
+            "qw::graph_attention: attention_source must be [1, H, D] with at least one head, got [1, 0, 4]");
+  EXPECT_EQ(refusal_with([](Inputs& in) {
+              in.attention_source = at::zeros({2, 4});
+            }),
+            "qw::graph_attention: attention_source must be [1, H, D] with at least one head, got [2, 4]");
+  EXPECT_EQ(refusal_with([](Inputs& in) {
+              in.attention_source = at::zeros({1, 2, 4}, at::kDouble);
+            }),
+            here("qw::graph_attention: attention_source must be [1, 2, 4] of Float on cpu, got [1, 2, 4] of "
+                 "Double on cpu"));
+  EXPECT_EQ(refusal_with([](Inputs& in) {
+              in.attention_target = at::zeros({1, 4, 2});
+            }),
+            here("qw::graph_attention: attention_target must be [1, 2, 4] of Float on cpu, got [1, 4, 2] of "
+                 "Float on cpu"));
   EXPECT_EQ(refusal_with([](Inputs& in) { in.edge_weights = at::zeros({5}); }),
             here("qw::graph_attention: edge_weights must be [6] of Float on cpu, got [5] of Float on cpu"));
 }
@@ -442,24 +457,22 @@ TEST(GraphAttention, RefusesOptionsOutOfRange) {
 TEST(GraphAttention, BackwardChecksWhatItIsGiven) {
   const Arcs arcs = arcs_of({{0, 1, 2}, {1}, {0, 2}});
   const auto call = [&](const ops::AttentionOutputs& outputs, const at::Tensor& gradient) {
-    const ops::AttentionInputs inputs{arcs.pattern,      at::zeros({3, 4}), at::zeros({3, 2}),
-                                      at::zeros({3, 2}), at::empty({0}),    {}};
+    const ops::AttentionInputs inputs{arcs.pattern,         at::zeros({3, 4}), at::zeros({1, 2, 2}),
+                                      at::zeros({1, 2, 2}), at::empty({0}),    {}};
     return refusal([&] { ops::graph_attention_backward(inputs, outputs, gradient, true); });
   };
-  const at::Tensor good = at::ones({3, 2});
+  const at::Tensor good = at::ones({4, 3, 2});
   const at::Tensor wide = at::ones({3, 4});
-  EXPECT_EQ(
-      call({good, good, good}, wide),
-      here(
-          "qw::graph_attention_backward: result must be [3, 4] of Float on cpu, got [3, 2] of Float on cpu"));
-  EXPECT_EQ(call({wide, wide, good}, wide), here("qw::graph_attention_backward: maximum must be [3, 2] of "
-                                                 "Float on cpu, got [3, 4] of Float on cpu"));
-  EXPECT_EQ(
-      call({wide, good, wide}, wide),
-      here("qw::graph_attention_backward: sum must be [3, 2] of Float on cpu, got [3, 4] of Float on cpu"));
-  EXPECT_EQ(call({wide, good, good}, good), here("qw::graph_attention_backward: gradient must be [3, 4] of "
-                                                 "Float on cpu, got [3, 2] of Float on cpu"));
-  EXPECT_EQ(call({wide, good, good}, wide),
+  EXPECT_EQ(call({good[0], good}, wide),
+            here("qw::graph_attention_backward: result must be [3, 4] of Float on cpu, got [3, 2] of Float "
+                 "on cpu"));
+  EXPECT_EQ(call({wide, good[0]}, wide),
+            here("qw::graph_attention_backward: statistics must be [4, 3, 2] of Float on cpu, got [3, 2] of "
+                 "Float on cpu"));
+  EXPECT_EQ(call({wide, good}, good[0]),
+            here("qw::graph_attention_backward: gradient must be [3, 4] of Float on cpu, got [3, 2] of Float "
+                 "on cpu"));
+  EXPECT_EQ(call({wide, good}, wide),
             "qw::graph_attention_backward: there is no gradient for edge weights that are not there");
 }
 

@@ -29,6 +29,9 @@ struct FlowSummary {
   std::vector<double> quantiles;
 };
 
+// S on some edges only, ascending: what a flow on these brings.
+IncidenceTensors incidence_of(const Graph& graph, const std::vector<EdgeId>& edges, at::Device device);
+
 class Flow {
  public:
   Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,

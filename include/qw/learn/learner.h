@@ -123,10 +123,10 @@ class Learner {
   void descend(const at::Tensor& scores, const at::Tensor& gradient);
   bool network_is_fixed() const { return !input_.network_from.empty(); }
   virtual void restored() {}  // called after the tensors of state() were overwritten
-  // weight * divergence of scores + S F, [] float64, and its gradient [N, C].
+  // weight * divergence of scores + S F, and its gradient [N, C]. The value is [] in float64, or with a flow
+  // [2]: itself, and with the flow's cost added.
   std::tuple<at::Tensor, at::Tensor> weighed(const at::Tensor& scores, double weight);
-  // A report of `divergence` weighed by lambda, with the flow's cost as it is now.
-  StepReport report_with_flow(const at::Tensor& weighed_divergence) const;
+  StepReport report_with_flow(const at::Tensor& weighed) const;  // of a value [2], weighed by lambda
 
   const LearnInput input_;
   Divergence kind_;

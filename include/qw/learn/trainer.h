@@ -62,6 +62,7 @@ class Trainer {
                            int64_t at_once);
 
   EpochRecord run_epoch();
+  void measure_epoch(const Scores& scores, EpochRecord& record) const;
   bool is_best(const EpochRecord& record) const;
   void keep_best();
   bool run_here(const GoOn& go_on, int64_t epochs);

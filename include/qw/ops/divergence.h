@@ -29,11 +29,15 @@ struct LabelTensors {
 // before anything else; its gradient is the same. The weight of a class multiplies its terms; with
 // `classes`, the whole row of a node of that class.
 //
+// With an `addend`, [] in float64 on the device of the predictions, the value is [2]: itself, and the addend
+// plus itself.
+//
 // Not an autograd operator: give the gradient to backward(). Sums are taken in float64 over blocks of rows of
 // fixed size, in order: the same bits for any number of threads. O(N C). Throws c10::Error on shapes, types
 // or devices that do not fit; indices and classes are trusted.
 std::tuple<at::Tensor, at::Tensor> divergence(Divergence kind, const at::Tensor& predictions,
                                               const at::Tensor& shift, const LabelTensors& labels,
-                                              double scale, bool with_gradient = true);
+                                              double scale, bool with_gradient = true,
+                                              const at::Tensor& addend = {});
 
 }  // namespace qw

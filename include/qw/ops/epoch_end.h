@@ -57,9 +57,6 @@ constexpr int64_t kHistoryColumns = 5;  // loss, val_loss, train, val, test metr
 // What an epoch has come to; numbers are [] float64 on the device.
 struct EpochResult {
   at::Tensor loss;
-  at::Tensor loss_addend;  // the loss of the epoch is loss + loss_addend; [0]: none
-  // Put flow_cost into loss_addend at the end: where a loss counts what the flow cost before its step.
-  bool renew_addend = false;
   at::Tensor val_divergence;
   at::Tensor flow_cost;  // val_loss is flow_cost + lambda * val_divergence; [0]: val_divergence alone
   double lambda = 1;
@@ -87,6 +84,9 @@ struct EpochRule {
 // sum. One launch of one warp. Throws c10::Error on shapes, types or devices that do not fit.
 void epoch_end_(const at::Tensor& history, const at::Tensor& state, const EpochResult& result,
                 const EpochRule& rule, const at::Tensor& counts, std::array<int64_t, 3> increments);
+
+// Adds `increments` to StepClock::counts(), as the end of an epoch does. One launch.
+void advance_(const at::Tensor& counts, std::array<int64_t, 3> increments);
 
 // The sum of count values, `stride` apart, in the order in which epoch_end_ adds those of its window: 32
 // sums, of values 0, 32, 64, ..., of values 1, 33, 65, ..., then those added in pairs 16, 8, 4, 2 and 1

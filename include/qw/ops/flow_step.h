@@ -43,4 +43,9 @@ at::Tensor flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, co
                       const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
                       const FlowStepOptions& options);
 
+// The same, but writes them to `measures`, [3] in float64 on the flow's device, contiguous.
+void flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
+                const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
+                const FlowStepOptions& options, const at::Tensor& measures);
+
 }  // namespace qw

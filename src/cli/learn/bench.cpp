@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 
@@ -17,6 +18,7 @@
 #include "qw/graph/split_spec.h"
 #include "qw/learn/scaling.h"
 #include "qw/ops/capture.h"
+#include "qw/ops/epoch_end.h"
 #include "qw/ops/step_clock.h"
 
 namespace qw::cli {
@@ -82,21 +84,18 @@ struct CapturedStep {
   CapturedStep(Learner& learner, const at::Device& device, int64_t epoch) : clock(device) {
     const std::vector<int64_t> before = learner.counts();
     StepClock::InUse in_use(clock);
-    const at::Tensor increments = at::ones({3}, clock.counts().options());
-    increments[0] = learner.draws_per_epoch();
     learner.step(epoch);
     const std::vector<int64_t> after = learner.counts();
-    increments[1] = after[0] - before[0];
-    increments[2] = after[1] - before[1];
+    const std::array<int64_t, 3> increments{learner.draws_per_epoch(), after[0] - before[0],
+                                            after[1] - before[1]};
     work = std::make_unique<CapturedWork>(device, [&] {
       loss = learner.step(epoch + 1).loss.tensor();
-      clock.counts().add_(increments);
+      advance_(clock.counts(), increments);
     });
-    kept = increments;
   }
 
   StepClock clock;
-  at::Tensor kept, loss;
+  at::Tensor loss;
   std::unique_ptr<CapturedWork> work;
 };
 

@@ -1,13 +1,9 @@
 // Graph attention network (Velickovic et al., 2018), as PyTorch Geometric's GATConv: see graph_attention.h.
-// The scores <W x_j, a> of all heads are products of x_j with W^T a, a matrix with one column per head, so
-// that they cost a fraction of the features themselves.
-#include <ATen/Functions.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "nn/layers/linear.h"
-#include "qw/ops/dense_linear.h"
 #include "qw/ops/graph_attention.h"
 
 namespace qw {
@@ -21,7 +17,6 @@ class AttentionLayer {
     target_ = parameters.add_uniform(name + ".att_dst", {1, heads, depth}, glorot_bound(heads, depth));
     bias_ = parameters.add_constant(name + ".bias", {heads * depth}, 0.0);
     weight_ = parameters.add_weight(name + ".lin.weight", heads * depth, in, glorot_bound(in, heads * depth));
-    head_of_column_ = at::repeat_interleave(at::eye(heads, at::kDouble), depth, 0).to(parameters.options());
   }
 
   int64_t heads() const { return heads_; }
@@ -29,21 +24,13 @@ class AttentionLayer {
 
   LayerOutput apply(const PropagationMatrix& matrix, const NodeMatrix& x,
                     const GraphAttentionOptions& options) const {
-    const at::Tensor attention = at::cat({by_head(source_), by_head(target_)}, 1);  // [heads depth, 2 heads]
-    const at::Tensor scores = x.times(dense_linear(weight_.t(), attention.t()).t());
-    return {graph_attention(matrix.pattern, x.times(weight_), scores.slice(1, 0, heads_),
-                            scores.slice(1, heads_), matrix.values, options),
+    return {graph_attention(matrix.pattern, x.times(weight_), source_, target_, matrix.values, options),
             bias_};
   }
 
  private:
-  // A vector per head as the blocks of a diagonal.
-  at::Tensor by_head(const at::Tensor& attention) const {
-    return attention.reshape({-1, 1}) * head_of_column_;
-  }
-
   int64_t heads_;
-  at::Tensor source_, target_, bias_, weight_, head_of_column_;
+  at::Tensor source_, target_, bias_, weight_;
 };
 
 class Gat : public Model {
