@@ -36,7 +36,7 @@ lint: build ## clang-format, layers, clang-tidy
 	tools/lint.sh
 
 format: ## rewrite all sources in the project's format
-	git ls-files --cached --others --exclude-standard '*.cpp' '*.h' | xargs clang-format -i
+	git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 fuzz-build:
 	@tools/install_packages.sh build fuzz

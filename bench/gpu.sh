@@ -8,7 +8,8 @@
 # EARLIER=gpu.json takes the missing ones from another machine's call.
 #
 # Variables: OUT, SECONDS_IN_ALL (570: what does not fit is left out, and said), JOBS, PEERS_SECONDS, QW_COMMIT (else
-# _shared/commit, else git's), SANITIZE_FILTER (of GoogleTest), EARLIER.
+# _shared/commit, else git's), SOLVERS (of steps), TEST_CPU (1: test the CPU backends there, too), SANITIZE_FILTER (of
+# GoogleTest), EARLIER.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -16,6 +17,7 @@ cd "$(dirname "$0")/.." || exit 1
 ALL="build test step peers batch flow spmm products scale sanitize"
 DATA="cora squirrel computers"
 MODELS="gcn gat gin graphsage appnp bernnet chebnetii"
+SOLVERS=${SOLVERS:-bregman ce}
 
 OUT=${OUT:-build/gpu}
 SECONDS_IN_ALL=${SECONDS_IN_ALL:-570}
@@ -93,6 +95,7 @@ part_test() {
   rm -f "$OUT/test.log"
   record test 150 what=cuda --log "$OUT/test.log" -- \
     ctest --test-dir $BUILD -L '^cuda$' -j 4 --timeout 120 --no-tests=error --output-on-failure
+  [ "${TEST_CPU:-1}" = 1 ] || return 0
   record test 120 what=cpu --log "$OUT/test.log" -- \
     ctest --test-dir $BUILD -L '^(ops|nn|learn)$' -LE '^cuda$' -j 8 --timeout 110 --no-tests=error --output-on-failure
 }
@@ -119,12 +122,12 @@ part_sanitize() {
 # steps PART RUNS
 steps() {
   local solver data model
-  for solver in bregman ce; do
+  for solver in $SOLVERS; do
     for data in $DATA; do
       for model in $MODELS; do
         record "$1" 30 "solver=$solver" "data=$data" "model=$model" "runs=$2" -- \
           $QW bench step "$data" --model "$model" --solver "$solver" --device cuda --runs "$2" \
-          --warmup 20 --seconds 0.3 --json
+          --warmup 3 --seconds 0.2 --json
       done
     done
   done
@@ -171,14 +174,12 @@ part_products() {
   local data=csbm:nodes=2449029,degree=50.517,homophily=0.8,features=100,classes=47
   record products 150 "what=train gcn, hidden 256, 30 epochs" -- $QW train $data --device cuda --model gcn --hidden 256 \
     --solver bregman --epochs 30 --patience 0 --json
-  record products 100 "what=step gcn, hidden 256" -- $QW bench step $data --model gcn --hidden 256 --solver bregman \
-    --device cuda --steps 10 --warmup 3 --json
 }
 
 # The shape of products with more and fewer edges.
 part_scale() {
   local edges
-  for edges in 100000 1000000 10000000 30000000 100000000; do
+  for edges in 100000 1000000 10000000 61859140 100000000; do
     record scale 120 "edges=$edges" -- $QW bench step csbm:nodes=$((edges * 1000 / 25259)),degree=50.517,features=100,classes=47 \
       --model gcn --hidden 256 --solver bregman --device cuda --steps 40 --warmup 2 --json
   done

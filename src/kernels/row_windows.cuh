@@ -32,6 +32,7 @@ __device__ inline int64_t first_row_from(const int64_t* offsets, int64_t rows, i
 template <class T, class Entries, int kVector, int kPacks, int kLanes>
 struct WindowSums {
   static constexpr int kThreads = kWindowThreads;
+  static constexpr int kBlocksAtOnce = sizeof(T) == 4 ? 4 : 2;  // of a processor
   static constexpr int kGroups = kThreads / kLanes;
   static constexpr int kNumbers = kVector * kPacks;
   static constexpr int kAtOnce = 4;
@@ -106,25 +107,46 @@ struct WindowSums {
     return low;
   }
 
+  // By whole warps: the lanes of a group fetch the places of as many entries at once as they are, and hand
+  // them around.
   __device__ void sum_run(Shared& shared, int64_t first_row, int rows, int64_t begin, int64_t run) const {
     const int64_t last = shared.offsets[rows];
     const int64_t end = begin + run < last ? begin + run : last;
-    if (begin >= end) return;
-    int row = row_with(shared, rows, begin);
+    int row = begin < end ? row_with(shared, rows, begin) : rows;
     T sums[kNumbers] = {};
-    for (int64_t k = begin; k < end; k += kAtOnce) {
-      Pack<T, kVector> packs[kAtOnce][kPacks];
-      T value[kAtOnce];
-      load(k, end, packs, value);
+    for (int64_t base = begin; base < begin + run; base += kLanes) {
+      int64_t source = 0;
+      T value = 0;
+      if (base + lane() < end) {
+        source = entries.source(base + lane());
+        value = entries.value(base + lane());
+      }
+      const int count = static_cast<int>(begin + run - base < kLanes ? begin + run - base : kLanes);
+      for (int first = 0; first < count; first += kAtOnce) {
+        Pack<T, kVector> packs[kAtOnce][kPacks];
+        T values[kAtOnce];
 #pragma unroll
-      for (int u = 0; u < kAtOnce; ++u) {
-        if (k + u >= end) break;
+        for (int u = 0; u < kAtOnce; ++u) {
+          const T* from = dense + __shfl_sync(kWholeWarp, source, first + u, kLanes) * width;
+          values[u] = __shfl_sync(kWholeWarp, value, first + u, kLanes);
 #pragma unroll
-        for (int n = 0; n < kNumbers; ++n) sums[n] += value[u] * packs[u][n / kVector].at[n % kVector];
-        if (k + u + 1 < shared.offsets[row + 1]) continue;
-        leave(shared, first_row, row, begin, sums);
-        do ++row;
-        while (row < rows && shared.offsets[row + 1] == shared.offsets[row]);
+          for (int p = 0; p < kPacks; ++p) {
+            packs[u][p] = {};
+            if (base + first + u < end && column(p) < width)
+              packs[u][p] = load_pack<T, kVector>(from + column(p));
+          }
+        }
+#pragma unroll
+        for (int u = 0; u < kAtOnce; ++u) {
+          const int64_t k = base + first + u;
+          if (k >= end) continue;
+#pragma unroll
+          for (int n = 0; n < kNumbers; ++n) sums[n] += values[u] * packs[u][n / kVector].at[n % kVector];
+          if (k + 1 < shared.offsets[row + 1]) continue;
+          leave(shared, first_row, row, begin, sums);
+          do ++row;
+          while (row < rows && shared.offsets[row + 1] == shared.offsets[row]);
+        }
       }
     }
     if (row >= rows || shared.offsets[row] >= end) return;
@@ -132,25 +154,6 @@ struct WindowSums {
     const bool from_before = shared.offsets[row] < begin;
     put(from_before ? shared.head[group()] : shared.tail[group()], sums);
     if (!from_before && lane() == 0) shared.tail_row[group()] = row;
-  }
-
-  __device__ void load(int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
-                       T (&value)[kAtOnce]) const {
-    const T* from[kAtOnce];
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int64_t at = k + u < end ? k + u : end - 1;
-      from[u] = dense + entries.source(at) * width;
-      value[u] = entries.value(at);
-    }
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-#pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        packs[u][p] = {};
-        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from[u] + column(p));
-      }
-    }
   }
 
   // A row that ends here: finished, or its last part.
@@ -208,7 +211,7 @@ void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t 
                               static_cast<const void*>(update.copy)}) {
     wide = wide && is_aligned(pointer);
   }
-  constexpr int64_t kBlocks = 132 * 2;  // enough for a device, and few enough for ten trainings together
+  constexpr int64_t kBlocks = 132;  // enough for a device, and few enough for ten trainings together
   const auto run = [&]<int kVector, int kPacks, int kLanes>() {
     using Task = WindowSums<T, Entries, kVector, kPacks, kLanes>;
     const int64_t tiles = blocks_for(width, Task::kColumns);
