@@ -122,12 +122,12 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
     if (file.find("edge_predictor.lin1.weight") != nullptr) {
       ParameterSet parameters(0, tensors);
       const EdgePredictor predictor(parameters, "edge_predictor", flow.size(1));
-      std::vector<Buffer> tensors, into;
+      std::vector<Buffer> stored_tensors, into;
       for (const Parameter& parameter : parameters.all()) {
         into.push_back({parameter.name, parameter.value});
-        tensors.push_back({parameter.name, tensor_from(file.get(parameter.name))});
+        stored_tensors.push_back({parameter.name, tensor_from(file.get(parameter.name))});
       }
-      copy_by_name(tensors, into, flow_path.string());
+      copy_by_name(stored_tensors, into, flow_path.string());
       edge_weights = predictor.forward(flow);
     }
   }
