@@ -119,7 +119,7 @@ def section_machine(records: list[dict]) -> list[str]:
 
 def section_checks(records: list[dict]) -> list[str]:
     rows = []
-    for record in of_part(records, "build") + of_part(records, "test") + of_part(records, "sanitize"):
+    for record in [record for part in ("build", "test", "sanitize", "peer_models") for record in of_part(records, part)]:
         text = record["output"] + record["errors"]
         said = re.findall(r"\d+% tests passed.*|(?:ERROR|RACECHECK) SUMMARY: .*|\[  (?:PASSED|FAILED)  \] \d+ tests?.*", text)
         status = "done" if record["status"] == 0 else str(record["status"])

@@ -53,7 +53,8 @@ function(qw_add_emulated_torch)
   add_library(qw_emulated OBJECT ${emulated} ${CMAKE_SOURCE_DIR}/tests/emulator/emulator.cpp)
   target_include_directories(qw_emulated PRIVATE ${CMAKE_SOURCE_DIR}/tests/emulator ${CMAKE_SOURCE_DIR}/include
                                                  ${CMAKE_SOURCE_DIR}/src)
-  target_compile_options(qw_emulated PRIVATE -O2 -Wno-unknown-pragmas -Wno-subobject-linkage)
+  # A fortified longjmp takes fibers for an attack.
+  target_compile_options(qw_emulated PRIVATE -O2 -U_FORTIFY_SOURCE -Wno-unknown-pragmas -Wno-subobject-linkage)
   add_library(qw_ops_emulated OBJECT ${QW_CUDA_GLUE})
   target_compile_definitions(qw_ops_emulated PRIVATE QW_CUDA_EMULATOR=1)
   target_include_directories(qw_ops_emulated PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)

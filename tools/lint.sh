@@ -8,7 +8,7 @@ if [ "${1:-}" = --deep ]; then
   checks=(--checks='bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-implicit-widening-of-multiplication-result,-bugprone-exception-escape,clang-analyzer-*')
 fi
 
-mapfile -t sources < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.cu' '*.cuh')
 echo "clang-format: ${#sources[@]} files"
 clang-format --dry-run -Werror "${sources[@]}"
 

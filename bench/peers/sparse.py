@@ -90,12 +90,16 @@ def _seconds(way: Callable, *arguments) -> float:
 # The unsafe constructors skip a check of the indices that the users of constant matrices pay only once.
 def product_coo(pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:
     shape = (pattern.size, pattern.size)
-    return torch._sparse_coo_tensor_unsafe(pattern.indices, values, shape)._coalesced_(True) @ x
+    if hasattr(torch, "_sparse_coo_tensor_unsafe"):
+        return torch._sparse_coo_tensor_unsafe(pattern.indices, values, shape)._coalesced_(True) @ x
+    return torch.sparse_coo_tensor(pattern.indices, values, shape, check_invariants=False, is_coalesced=True) @ x
 
 
 def product_csr(pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:
     shape = (pattern.size, pattern.size)
-    return torch._sparse_csr_tensor_unsafe(pattern.offsets, pattern.columns, values, shape) @ x
+    if hasattr(torch, "_sparse_csr_tensor_unsafe"):
+        return torch._sparse_csr_tensor_unsafe(pattern.offsets, pattern.columns, values, shape) @ x
+    return torch.sparse_csr_tensor(pattern.offsets, pattern.columns, values, shape, check_invariants=False) @ x
 
 
 def product_scatter(pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:

@@ -8,7 +8,6 @@
 namespace qw::kernels {
 namespace {
 
-constexpr int64_t kProcessors = 132;
 constexpr int64_t kBlocksOfTransposed = 4 * kProcessors;
 constexpr int64_t kFewestTerms = 64;     // of a chunk of a transposed product
 constexpr int64_t kManyTerms = 1 << 15;  // that keep a GPU busy in large tiles

@@ -31,6 +31,7 @@ namespace qw::kernels {
 constexpr int kWarp = 32;
 constexpr unsigned kWholeWarp = 0xffffffffu;
 constexpr size_t kParameterBytes = 8000;
+constexpr int64_t kProcessors = 132;  // of an H100 or H200: sizes grids, also on other devices
 
 template <class Task>
 struct Slot {
@@ -40,8 +41,9 @@ struct Slot {
 
 // As many trainings as fit into the parameters of one launch, of which CUDA takes 32,764 bytes.
 template <class Task>
-constexpr int kSlots =
-    sizeof(Slot<Task>) * 16 <= kParameterBytes ? 16 : static_cast<int>(kParameterBytes / sizeof(Slot<Task>));
+constexpr int kSlots = sizeof(Slot<Task>) * 16 <= kParameterBytes
+                           ? 16
+                           : static_cast<int>(kParameterBytes / sizeof(Slot<Task>));
 
 template <class Task>
 struct Slots {
@@ -63,28 +65,15 @@ constexpr int64_t blocks_for(int64_t elements, int64_t per_block) {
   return (elements + per_block - 1) / per_block;
 }
 
-// Blocks that a processor should have room for, which limits the registers of a thread: the Task's
-// kBlocksAtOnce, or no limit.
-template <class Task>
-constexpr int blocks_at_once() {
-  if constexpr (requires { Task::kBlocksAtOnce; }) {
-    return Task::kBlocksAtOnce;
-  } else {
-    return 1;
-  }
-}
-
 #ifndef QW_CUDA_EMULATOR
 
 template <class Task>
-__global__ void __launch_bounds__(Task::kThreads, blocks_at_once<Task>())
-    run_one(const __grid_constant__ Slot<Task> slot) {
+__global__ void __launch_bounds__(Task::kThreads) run_one(const __grid_constant__ Slot<Task> slot) {
   slot.task();
 }
 
 template <class Task>
-__global__ void __launch_bounds__(Task::kThreads, blocks_at_once<Task>())
-    run_several(const __grid_constant__ Slots<Task> slots) {
+__global__ void __launch_bounds__(Task::kThreads) run_several(const __grid_constant__ Slots<Task> slots) {
   const Slot<Task>& slot = slots.of[blockIdx.y];
   if (blockIdx.x < slot.blocks) slot.task();
 }

@@ -13,6 +13,7 @@ namespace qw::kernels {
 
 constexpr int kWindowThreads = 256;
 constexpr int kRowsAtOnce = 512;
+constexpr int64_t kSmallMatrix = 1 << 17;  // entries
 
 // The first row in [0, rows] whose offset is at least `entry`; by whole warps, 32 rows at a time.
 __device__ inline int64_t first_row_from(const int64_t* offsets, int64_t rows, int64_t entry) {
@@ -32,7 +33,6 @@ __device__ inline int64_t first_row_from(const int64_t* offsets, int64_t rows, i
 template <class T, class Entries, int kVector, int kPacks, int kLanes>
 struct WindowSums {
   static constexpr int kThreads = kWindowThreads;
-  static constexpr int kBlocksAtOnce = sizeof(T) == 4 ? 4 : 2;  // of a processor
   static constexpr int kGroups = kThreads / kLanes;
   static constexpr int kNumbers = kVector * kPacks;
   static constexpr int kAtOnce = 4;
@@ -107,46 +107,25 @@ struct WindowSums {
     return low;
   }
 
-  // By whole warps: the lanes of a group fetch the places of as many entries at once as they are, and hand
-  // them around.
   __device__ void sum_run(Shared& shared, int64_t first_row, int rows, int64_t begin, int64_t run) const {
     const int64_t last = shared.offsets[rows];
     const int64_t end = begin + run < last ? begin + run : last;
-    int row = begin < end ? row_with(shared, rows, begin) : rows;
+    if (begin >= end) return;
+    int row = row_with(shared, rows, begin);
     T sums[kNumbers] = {};
-    for (int64_t base = begin; base < begin + run; base += kLanes) {
-      int64_t source = 0;
-      T value = 0;
-      if (base + lane() < end) {
-        source = entries.source(base + lane());
-        value = entries.value(base + lane());
-      }
-      const int count = static_cast<int>(begin + run - base < kLanes ? begin + run - base : kLanes);
-      for (int first = 0; first < count; first += kAtOnce) {
-        Pack<T, kVector> packs[kAtOnce][kPacks];
-        T values[kAtOnce];
+    for (int64_t k = begin; k < end; k += kAtOnce) {
+      Pack<T, kVector> packs[kAtOnce][kPacks];
+      T value[kAtOnce];
+      load(k, end, packs, value);
 #pragma unroll
-        for (int u = 0; u < kAtOnce; ++u) {
-          const T* from = dense + __shfl_sync(kWholeWarp, source, first + u, kLanes) * width;
-          values[u] = __shfl_sync(kWholeWarp, value, first + u, kLanes);
+      for (int u = 0; u < kAtOnce; ++u) {
+        if (k + u >= end) break;
 #pragma unroll
-          for (int p = 0; p < kPacks; ++p) {
-            packs[u][p] = {};
-            if (base + first + u < end && column(p) < width)
-              packs[u][p] = load_pack<T, kVector>(from + column(p));
-          }
-        }
-#pragma unroll
-        for (int u = 0; u < kAtOnce; ++u) {
-          const int64_t k = base + first + u;
-          if (k >= end) continue;
-#pragma unroll
-          for (int n = 0; n < kNumbers; ++n) sums[n] += values[u] * packs[u][n / kVector].at[n % kVector];
-          if (k + 1 < shared.offsets[row + 1]) continue;
-          leave(shared, first_row, row, begin, sums);
-          do ++row;
-          while (row < rows && shared.offsets[row + 1] == shared.offsets[row]);
-        }
+        for (int n = 0; n < kNumbers; ++n) sums[n] += value[u] * packs[u][n / kVector].at[n % kVector];
+        if (k + u + 1 < shared.offsets[row + 1]) continue;
+        leave(shared, first_row, row, begin, sums);
+        do ++row;
+        while (row < rows && shared.offsets[row + 1] == shared.offsets[row]);
       }
     }
     if (row >= rows || shared.offsets[row] >= end) return;
@@ -154,6 +133,25 @@ struct WindowSums {
     const bool from_before = shared.offsets[row] < begin;
     put(from_before ? shared.head[group()] : shared.tail[group()], sums);
     if (!from_before && lane() == 0) shared.tail_row[group()] = row;
+  }
+
+  __device__ void load(int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
+                       T (&value)[kAtOnce]) const {
+    const T* from[kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const int64_t at = k + u < end ? k + u : end - 1;
+      from[u] = dense + entries.source(at) * width;
+      value[u] = entries.value(at);
+    }
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        packs[u][p] = {};
+        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from[u] + column(p));
+      }
+    }
   }
 
   // A row that ends here: finished, or its last part.
@@ -211,13 +209,14 @@ void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t 
                               static_cast<const void*>(update.copy)}) {
     wide = wide && is_aligned(pointer);
   }
-  constexpr int64_t kBlocks = 132;  // enough for a device, and few enough for ten trainings together
+  // Of a small matrix one for each processor, since ten trainings may be launched together.
+  const int64_t blocks = count < kSmallMatrix ? kProcessors : 2 * kProcessors;
   const auto run = [&]<int kVector, int kPacks, int kLanes>() {
     using Task = WindowSums<T, Entries, kVector, kPacks, kLanes>;
     const int64_t tiles = blocks_for(width, Task::kColumns);
     // Runs of 4 entries at least, and of 64 at most unless a row is longer.
     int64_t window =
-        std::clamp<int64_t>(blocks_for(count * tiles, kBlocks), Task::kGroups * 4, Task::kGroups * 64);
+        std::clamp<int64_t>(blocks_for(count * tiles, blocks), Task::kGroups * 4, Task::kGroups * 64);
     // Rows without entries count, too: none of a matrix of those alone may be one block's.
     window =
         std::max<int64_t>(1, std::min(window, blocks_for(count, blocks_for(entries.rows, 4 * kRowsAtOnce))));
