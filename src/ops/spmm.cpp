@@ -32,8 +32,19 @@ void check_spmm(const at::Tensor& offsets, const at::Tensor& columns, const at::
               ", got ", values.sizes(), " of ", values.scalar_type(), " on ", values.device());
 }
 
+void check_addend(const char* op, const at::Tensor& offsets, const at::Tensor& dense,
+                  const at::Tensor& addend) {
+  const std::vector<int64_t> shape{offsets.size(0) - 1, dense.size(1)};
+  const bool is_none = addend.dim() == 1 && addend.size(0) == 0;
+  TORCH_CHECK(is_none || (addend.sizes() == at::IntArrayRef(shape) &&
+                          addend.scalar_type() == dense.scalar_type() && addend.device() == dense.device()),
+              op, ": addend must be ", at::IntArrayRef(shape), " or [0] of ", dense.scalar_type(), " on ",
+              dense.device(), ", got ", addend.sizes(), " of ", addend.scalar_type(), " on ",
+              addend.device());
+}
+
 void check_csr_matmul(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& order,
-                      const at::Tensor& values, const at::Tensor& dense) {
+                      const at::Tensor& values, const at::Tensor& dense, const at::Tensor& addend) {
   constexpr const char* kOp = "qw::csr_matmul";
   check_csr(kOp, offsets, columns, dense);
   check_index(kOp, "order", order, at::kLong, dense);
@@ -42,6 +53,7 @@ void check_csr_matmul(const at::Tensor& offsets, const at::Tensor& columns, cons
       values.dim() == 1 && values.size(0) == columns.size(0) && values.scalar_type() == dense.scalar_type(),
       kOp, ": values must be [", columns.size(0), "] of ", dense.scalar_type(), ", got ", values.sizes(),
       " of ", values.scalar_type());
+  check_addend(kOp, offsets, dense, addend);
 }
 
 void check_sampled_products(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& left,
@@ -65,12 +77,13 @@ SparsePattern SparsePattern::symmetric(const at::Tensor& offsets, const at::Tens
 namespace ops {
 
 at::Tensor csr_matmul(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& order,
-                      const at::Tensor& values, const at::Tensor& dense) {
+                      const at::Tensor& values, const at::Tensor& dense, const at::Tensor& addend) {
   using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                               const at::Tensor&);
+                               const at::Tensor&, const at::Tensor&);
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::csr_matmul", "").typed<Signature>();
-  return op.call(offsets, columns, order, values, dense);
+  return op.call(offsets, columns, order, values, dense,
+                 addend.defined() ? addend : at::empty({0}, dense.options()));
 }
 
 at::Tensor sampled_products(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& left,
@@ -85,20 +98,23 @@ namespace {
 
 at::Tensor spmm_without_gradient(const at::Tensor& offsets, const at::Tensor& columns,
                                  const at::Tensor& transposed_offsets, const at::Tensor& transposed_columns,
-                                 const at::Tensor& order, const at::Tensor& values, const at::Tensor& dense) {
+                                 const at::Tensor& order, const at::Tensor& values, const at::Tensor& dense,
+                                 const at::Tensor& addend) {
   check_spmm(offsets, columns, transposed_offsets, transposed_columns, order, values, dense);
-  return csr_matmul(offsets, columns, at::empty({0}, offsets.options()), values, dense);
+  check_addend("qw::spmm", offsets, dense, addend);
+  return csr_matmul(offsets, columns, at::empty({0}, offsets.options()), values, dense, addend);
 }
 
 }  // namespace
 }  // namespace ops
 
-at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense) {
+at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
+                const at::Tensor& addend) {
   using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                               const at::Tensor&, const at::Tensor&, const at::Tensor&);
+                               const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("qw::spmm", "").typed<Signature>();
   return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, values, dense);
+                 pattern.order, values, dense, addend.defined() ? addend : at::empty({0}, dense.options()));
 }
 
 }  // namespace qw
@@ -107,9 +123,11 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "spmm(Tensor offsets, Tensor columns, Tensor transposed_offsets, Tensor transposed_columns, Tensor "
       "order, "
-      "Tensor values, Tensor dense) -> Tensor");
+      "Tensor values, Tensor dense, Tensor addend) -> Tensor");
   library.def(
-      "csr_matmul(Tensor offsets, Tensor columns, Tensor order, Tensor values, Tensor dense) -> Tensor");
+      "csr_matmul(Tensor offsets, Tensor columns, Tensor order, Tensor values, Tensor dense, Tensor addend) "
+      "-> "
+      "Tensor");
   library.def("sampled_products(Tensor offsets, Tensor columns, Tensor left, Tensor right) -> Tensor");
 }
 

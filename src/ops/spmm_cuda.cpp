@@ -11,20 +11,23 @@ namespace qw::ops {
 namespace {
 
 at::Tensor csr_matmul_cuda(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& order,
-                           const at::Tensor& values, const at::Tensor& dense) {
-  check_csr_matmul(offsets, columns, order, values, dense);
+                           const at::Tensor& values, const at::Tensor& dense, const at::Tensor& addend) {
+  check_csr_matmul(offsets, columns, order, values, dense, addend);
   const c10::DeviceGuard device(dense.device());
   const at::Tensor rows = dense.contiguous();
   const at::Tensor entries = values.contiguous();
+  const at::Tensor added = addend.contiguous();
   const int64_t width = rows.size(1);
   at::Tensor result = at::empty({offsets.size(0) - 1, width}, rows.options());
-  count(2 * columns.numel() * width, offsets, columns, order, entries, rows, result);
+  count(2 * columns.numel() * width, offsets, columns, order, entries, rows, added, result);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::csr_matmul", [&] {
     const kernels::CsrView<scalar_t> matrix{offsets.data_ptr<int64_t>(), columns.data_ptr<int32_t>(),
                                             entries.data_ptr<scalar_t>(), data_or_null<int64_t>(order),
                                             offsets.size(0) - 1};
+    kernels::DeviceUpdate<scalar_t> update;
+    update.first = data_or_null<scalar_t>(added);
     kernels::spmm_cuda(matrix, columns.numel(), rows.data_ptr<scalar_t>(), width, result.data_ptr<scalar_t>(),
-                       {}, current_stream());
+                       update, current_stream());
   });
   return result;
 }

@@ -48,6 +48,24 @@ TEST_P(SpmmOf, ValueAndGradientsAreThoseOfTheDenseProductExactly) {
   }
 }
 
+TEST_P(SpmmOf, AddsOnTheWay) {
+  const Sparse sparse = sparse_matrix(9, 9, 0.3, GetParam());
+  for (const int64_t width : {3, 64}) {
+    const at::Tensor weight = at::randint(-9, 9, {9, width}, GetParam());
+    const at::Tensor x = at::randint(-9, 9, {9, width}, GetParam()).requires_grad_();
+    const at::Tensor addend = at::randint(-9, 9, {9, width}, GetParam()).requires_grad_();
+    const at::Tensor sum = spmm(sparse.pattern, sparse.values, x, addend);
+    EXPECT_TRUE(at::equal(sum, sparse.dense.mm(x) + addend));
+    const auto gradients = torch::autograd::grad({(sum * weight).sum()}, {x, addend});
+    EXPECT_TRUE(at::equal(gradients[0], sparse.dense.t().mm(weight)));
+    EXPECT_TRUE(at::equal(gradients[1], weight));
+    const at::Tensor with_itself = spmm(sparse.pattern, sparse.values, x, x);
+    EXPECT_TRUE(at::equal(with_itself, sparse.dense.mm(x) + x));
+    const auto both = torch::autograd::grad({(with_itself * weight).sum()}, {x});
+    EXPECT_TRUE(at::equal(both[0], sparse.dense.t().mm(weight) + weight));
+  }
+}
+
 TEST_P(SpmmOf, TakesNonContiguousInput) {
   const Sparse sparse = sparse_matrix(9, 13, 0.3, GetParam());
   const at::Tensor x = at::randint(-9, 9, {5, 13}, GetParam()).t();
@@ -150,6 +168,9 @@ TEST(Spmm, Refusals) {
             "qw::spmm: values must be [12] of Float" + on + ", got [12] of Double" + on);
   EXPECT_EQ(refusal([&] { spmm(good.pattern, good.values.slice(0, 0, 5), x); }),
             "qw::spmm: values must be [12] of Float" + on + ", got [5] of Float" + on);
+  EXPECT_EQ(refusal([&] { spmm(good.pattern, good.values, x, x); }),
+            "qw::spmm: addend must be [3, 2] or [0] of Float on " + test::device_name() +
+                ", got [4, 2] of Float on " + test::device_name());
   SparsePattern bad = good.pattern;
   bad.order = good.pattern.order.slice(0, 0, 5);
   EXPECT_EQ(refusal([&] { spmm(bad, good.values, x); }),

@@ -26,6 +26,11 @@ struct SparsePattern {
 // each entry alone, and is right for parameters that both entries of a pair depend on. Every sum has one
 // owner and the order of the entries: the same bits for any number of threads. O(entries * C). Throws
 // c10::Error on shapes, types or devices that do not fit; indices are trusted.
-at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense);
+//
+// An `addend` [R, C] is added to the product on the way, and has the gradient that comes in. It may be
+// `dense` itself, for the sum of a node and its neighbours: then the gradient for `dense` has both parts, in
+// one pass.
+at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
+                const at::Tensor& addend = {});
 
 }  // namespace qw

@@ -29,7 +29,7 @@ class Gin : public Model {
     return stack_.run(input, [&](int64_t layer, const NodeMatrix& x) {
       const Convolution& convolution = layers_[layer - 1];
       const LayerOutput mapped = convolution.first.apply(x);
-      const at::Tensor sum = spmm(matrix.pattern, matrix.values, mapped.rows) + mapped.rows;
+      const at::Tensor sum = spmm(matrix.pattern, matrix.values, mapped.rows, mapped.rows);
       return convolution.second.apply(activate(sum, mapped.bias, Activation::kRelu));
     });
   }

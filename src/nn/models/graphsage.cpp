@@ -28,8 +28,9 @@ class GraphSage : public Model {
     return stack_.run(input, [&](int64_t layer, const NodeMatrix& x) {
       const Convolution& convolution = layers_[layer - 1];
       const LayerOutput of_neighbours = convolution.of_neighbours.apply(x);
-      const at::Tensor mean = spmm(matrix.pattern, matrix.values, of_neighbours.rows);
-      return LayerOutput{mean + convolution.own.apply(x).rows, of_neighbours.bias};
+      return LayerOutput{
+          spmm(matrix.pattern, matrix.values, of_neighbours.rows, convolution.own.apply(x).rows),
+          of_neighbours.bias};
     });
   }
 
