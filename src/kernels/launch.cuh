@@ -16,7 +16,7 @@
 // It sees threadIdx.x and blockIdx.x, not gridDim: the grid may be that of a larger training beside it.
 //
 // What tests/emulator can run on a CPU is all that may be used: __syncthreads, __syncwarp, __shfl_*_sync and
-// __ballot_sync by whole warps, __shared__ arrays, dynamic_shared, atomics on integers.
+// __ballot_sync by whole warps, __shared__ arrays.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -78,14 +78,8 @@ __global__ void __launch_bounds__(Task::kThreads) run_several(const __grid_const
   if (blockIdx.x < slot.blocks) slot.task();
 }
 
-template <class T>
-__device__ T* dynamic_shared() {
-  extern __shared__ __align__(16) unsigned char dynamic_shared_bytes[];
-  return reinterpret_cast<T*>(dynamic_shared_bytes);
-}
-
 template <class Task>
-void launch(const Task& task, int64_t blocks, Stream stream, int64_t shared_bytes = 0) {
+void launch(const Task& task, int64_t blocks, Stream stream) {
   static_assert(std::is_trivially_copyable_v<Task> && kSlots<Task> >= 1);
   static const bool remembered =
       remember_kernel({reinterpret_cast<const void*>(run_one<Task>),
@@ -94,21 +88,16 @@ void launch(const Task& task, int64_t blocks, Stream stream, int64_t shared_byte
   Slot<Task> slot{task, static_cast<unsigned>(blocks)};
   void* arguments[] = {&slot};
   check_cuda(cudaLaunchKernel(reinterpret_cast<const void*>(run_one<Task>), dim3(slot.blocks),
-                              dim3(Task::kThreads), arguments, shared_bytes, stream),
+                              dim3(Task::kThreads), arguments, 0, stream),
              "launching a kernel");
 }
 
 #else
 
-template <class T>
-T* dynamic_shared() {
-  return reinterpret_cast<T*>(emulator::shared_memory());
-}
-
 template <class Task>
-void launch(const Task& task, int64_t blocks, Stream, int64_t shared_bytes = 0) {
+void launch(const Task& task, int64_t blocks, Stream) {
   static_assert(std::is_trivially_copyable_v<Task> && kSlots<Task> >= 1);
-  emulator::run(blocks, Task::kThreads, shared_bytes, [&] { task(); });
+  emulator::run(blocks, Task::kThreads, [&] { task(); });
 }
 
 #endif

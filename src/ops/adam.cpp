@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "ops/adam_checks.h"
+#include "ops/counted.h"
 
 namespace qw {
 namespace ops {
@@ -77,6 +78,23 @@ void check_adam(at::TensorList parameters, at::TensorList gradients, at::TensorL
     check_companion("first moment", first_moments[i], parameters[i], i);
     check_companion("second moment", second_moments[i], parameters[i], i);
   }
+}
+
+std::vector<size_t> changing_parameters(at::TensorList parameters, at::TensorList gradients,
+                                        at::TensorList first_moments, at::TensorList second_moments) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    places.push_back(i);
+    count(12 * parameters[i].numel(), gradients[i]);
+    for (const at::TensorList changed : {parameters, first_moments, second_moments}) {
+      // Written through a pointer, which autograd does not see: without this, a backward pass would use
+      // changed values in silence.
+      changed[i].unsafeGetTensorImpl()->bump_version();
+      count(0, changed[i], changed[i]);
+    }
+  }
+  return places;
 }
 
 }  // namespace ops

@@ -27,9 +27,6 @@ using cudaStream_t = struct CUstream_st*;
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
-struct alignas(8) float2 {
-  float x, y;
-};
 struct alignas(16) float4 {
   float x, y, z, w;
 };
@@ -44,8 +41,7 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulator {
 
-void run(int64_t blocks, int threads, int64_t shared_bytes, const std::function<void()>& body);
-void* shared_memory();
+void run(int64_t blocks, int threads, const std::function<void()>& body);
 void block_barrier();
 void warp_barrier();
 // Puts 8 bytes where the other lanes of the warp see them, and returns those of `lane` once all did.
@@ -83,40 +79,15 @@ T __shfl_down_sync(unsigned, T value, int delta, int width = 32) {
   const int self = lane_of_thread(), other = self + delta;
   return emulator::exchanged(value, other / width == self / width ? other : self);
 }
-template <class T>
-T __shfl_up_sync(unsigned, T value, int delta, int width = 32) {
-  const int self = lane_of_thread(), other = self - delta;
-  return emulator::exchanged(value, other >= 0 && other / width == self / width ? other : self);
-}
 inline unsigned __ballot_sync(unsigned, int vote) { return emulator::ballot(vote != 0); }
 inline int __any_sync(unsigned mask, int vote) { return __ballot_sync(mask, vote) != 0; }
-
-template <class T>
-T atomicAdd(T* place, std::type_identity_t<T> value) {
-  static_assert(std::is_integral_v<T>, "sums of floats by atomics depend on the order");
-  const T old = *place;
-  *place = old + value;
-  return old;
-}
-template <class T>
-T atomicMax(T* place, std::type_identity_t<T> value) {
-  static_assert(std::is_integral_v<T>);
-  const T old = *place;
-  *place = old > value ? old : value;
-  return old;
-}
 
 template <class T>
 T __ldg(const T* place) {
   return *place;
 }
-inline void __threadfence() {}
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline uint32_t __umulhi(uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }
-inline uint32_t __float_as_uint(float x) { return std::bit_cast<uint32_t>(x); }
-inline float __uint_as_float(uint32_t x) { return std::bit_cast<float>(x); }
-inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
-inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 // Never part of a fused multiply-add, as on the device.
 inline double __dadd_rn(double a, double b) {
   const volatile double sum = a + b;

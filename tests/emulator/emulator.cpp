@@ -38,7 +38,6 @@ struct Fiber {
 };
 
 std::vector<Fiber> fibers;
-std::vector<char> shared;
 const std::function<void()>* work = nullptr;
 jmp_buf scheduler;
 ucontext_t scheduler_start;
@@ -126,7 +125,6 @@ void run_block() {
 
 }  // namespace
 
-void* shared_memory() { return shared.data(); }
 void block_barrier() { pause(Waits::kBlock); }
 void warp_barrier() { pause(Waits::kWarp); }
 
@@ -152,13 +150,12 @@ uint32_t ballot(bool vote) {
   return votes;
 }
 
-void run(int64_t blocks, int threads, int64_t shared_bytes, const std::function<void()>& body) {
+void run(int64_t blocks, int threads, const std::function<void()>& body) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   work = &body;
   count = static_cast<unsigned>(threads);
   if (fibers.size() < count) fibers.resize(count);
-  shared.assign(static_cast<size_t>(shared_bytes) + 16, static_cast<char>(0x7f));
   gridDim.x = static_cast<unsigned>(blocks);
   blockDim.x = count;
   for (int64_t block = 0; block < blocks; ++block) {
