@@ -18,9 +18,10 @@ ALLOWED = {
     "nn": {"core", "graph", "ops"},
     "learn": {"core", "graph", "transport", "ops", "nn"},
     "report": {"core"},
-    "cli": {"core", "graph", "data", "transport", "kernels", "ops", "nn", "learn", "report"},
+    "study": {"core", "graph", "nn", "learn", "report"},
+    "cli": {"core", "graph", "data", "transport", "kernels", "ops", "nn", "learn", "report", "study"},
 }
-TORCH = {"ops", "nn", "learn"}
+TORCH = {"ops", "nn", "learn", "study"}
 TORCH_FOLDERS = {"src/cli/learn"}  # the program qw-learn
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")

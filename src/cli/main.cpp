@@ -30,6 +30,9 @@ constexpr HandedOver kHandedOver[] = {{"train", "learn the labels of a graph"},
                                       {"predict", "the labels that a training predicts, as CSV"},
                                       {"eval", "how good a training's predictions are"},
                                       {"explain", "why a node got its label, and by which edges"},
+                                      {"sweep", "search for good options"},
+                                      {"presets", "settings that were found by sweeps"},
+                                      {"reproduce", "the paper's tables and figures"},
                                       {"bench", "measure a training step"}};
 
 // The command as written: the first argument that is no option, nor the value of --threads.
@@ -65,6 +68,7 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, [](CLI::App& app, const GlobalOptions& global) {
     add_data_command(app, global);
     add_w1_command(app, global);
+    add_compare_command(app, global);
     for (const HandedOver& each : kHandedOver) app.add_subcommand(each.name, each.summary);  // for --help
   });
 }

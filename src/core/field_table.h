@@ -52,6 +52,8 @@ class FieldTable {
   void add_choice(std::string name, std::string& value, std::vector<std::string> choices, std::string help);
   void add(std::string name, std::vector<std::string>& value, std::string value_name, std::string help);
 
+  void add(Field field) { fields_.push_back(std::move(field)); }  // of another table
+
   const std::vector<Field>& fields() const { return fields_; }
   const std::string& context() const { return context_; }
 

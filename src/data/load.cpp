@@ -39,15 +39,21 @@ LoadOptions merged(LoadOptions card, const LoadOptions& user) {
   return card;
 }
 
-// Options that only a CSV has are refused elsewhere: a silently ignored option is a wrong answer.
-void refuse_csv_options(const LoadOptions& options, const std::string& what) {
+bool heeds(std::string_view reader, std::string_view option) {
+  if (option == "directed" || option == "one_hot") return true;
+  return reader == kCsvReader.name || (reader == kOgbReader.name && option == "target");
+}
+
+// Options of a CSV are refused where `reader` (none for a generator) has no use for them: a silently ignored
+// option is a wrong answer.
+void refuse_unheeded(const LoadOptions& options, std::string_view reader, const std::string& what) {
   LoadOptions given = options;
   LoadOptions defaults;
   const FieldTable table = load_fields(given, "");
   const FieldTable untouched = load_fields(defaults, "");
   for (size_t k = 0; k < table.fields().size(); ++k) {
     const Field& field = table.fields()[k];
-    if (field.name == "directed" || field.text() == untouched.fields()[k].text()) continue;
+    if (heeds(reader, field.name) || field.text() == untouched.fields()[k].text()) continue;
     std::string option = "--" + field.name;
     std::replace(option.begin(), option.end(), '_', '-');
     fail_usage(fmt::format("{} is for your own CSV; {} has no use for it", option, in_quotes(what)));
@@ -55,7 +61,7 @@ void refuse_csv_options(const LoadOptions& options, const std::string& what) {
 }
 
 Dataset read_card(const DatasetCard& card, const fs::path& folder, const LoadOptions& options) {
-  if (card.reader != kCsvReader.name) refuse_csv_options(options, card.name);
+  refuse_unheeded(options, card.reader, card.name);
   const LoadOptions all = merged(card.options, options);
   Dataset dataset = reader_named(card.reader).read(FolderFiles(folder), card.entry, all);
   dataset.name = card.name;
@@ -101,7 +107,7 @@ Dataset read_path(const fs::path& path, const LoadOptions& options) {
   std::vector<std::string> tried;
   for (const Reader& reader : readers()) {
     if (reader.recognises(files, entry)) {
-      if (reader.name != kCsvReader.name) refuse_csv_options(options, path.string());
+      refuse_unheeded(options, reader.name, path.string());
       Dataset dataset = reader.read(files, entry, options);
       check_consistent(dataset);
       return dataset;
@@ -131,9 +137,10 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
   table.add("nodes", options.nodes, "FILE", "CSV of nodes; without it the nodes are the ends of the edges");
   table.add("id", options.id, "COL", "node CSV: column of node ids; without it row i (from 0) is node i");
   table.add("target", options.target, "COL",
-            "node CSV: column to learn; empty cells are what you want to know");
+            "node CSV: column to learn; empty cells are what you want to know. OGB folder: 'year'");
   table.add_choice("task", options.task, {"auto", "classification", "regression"},
                    "what the target is; auto: classes when it is text or few whole numbers");
+  table.add("one_hot", options.one_hot, "learn classes as values, 1 for a node's class and 0 for the others");
   table.add("features", options.features, "COL,...", "node CSV: use only these columns as features");
   table.add("drop", options.drop, "COL,...", "node CSV: leave these columns out");
   table.add("split_column", options.split_column, "COL", "node CSV: column of train, val, test");
@@ -144,7 +151,9 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
   return table;
 }
 
-Dataset load_dataset(const std::string& what, const LoadOptions& options) {
+namespace {
+
+Dataset read_dataset(const std::string& what, const LoadOptions& options) {
   if (!options.edges.empty()) {
     if (!what.empty())
       fail_usage(fmt::format("--edges names your own graph, so {} cannot be loaded too", in_quotes(what)));
@@ -155,7 +164,7 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
   if (what.empty())
     fail_usage("no data: give a name, a file, a folder or a generator, or your own CSV with --edges");
   if (is_generator_spec(what)) {
-    refuse_csv_options(options, what);
+    refuse_unheeded(options, "", what);
     if (options.directed)
       fail_usage(fmt::format("{} makes an undirected graph; leave --directed out", in_quotes(what)));
     return generate(what);
@@ -166,9 +175,17 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
   if (!fs::is_directory(what, ignored) && kCsvReader.recognises(FolderFiles("."), what)) {
     LoadOptions own = options;
     own.edges = what;
-    return load_dataset("", own);
+    return read_dataset("", own);
   }
   return read_path(what, options);
+}
+
+}  // namespace
+
+Dataset load_dataset(const std::string& what, const LoadOptions& options) {
+  Dataset dataset = read_dataset(what, options);
+  if (options.one_hot) dataset.targets = one_hot(dataset.targets);
+  return dataset;
 }
 
 }  // namespace qw

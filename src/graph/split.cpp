@@ -23,7 +23,7 @@ void check_rates(double train_rate, double val_rate) {
 }
 
 void check_classes(const Targets& targets, const char* split) {
-  if (targets.task != Task::kClassification) {
+  if (targets.classes.empty()) {
     fail_usage(fmt::format("the {} split draws from each class, but the target is {}; use a random split",
                            split, task_name(targets.task)));
   }

@@ -69,4 +69,20 @@ Targets value_targets(std::vector<double> values, std::vector<std::string> names
   return targets;
 }
 
+Targets one_hot(const Targets& classes) {
+  if (classes.task != Task::kClassification)
+    fail(fmt::format("one-hot values are made of classes; the task is {}", task_name(classes.task)));
+  Targets targets{Task::kRegression, classes.width, classes.classes, {}, classes.names};
+  targets.values.assign(classes.classes.size() * classes.width, 0.0);
+  auto row = targets.values.begin();
+  for (const int32_t label : classes.classes) {
+    if (label < 0)
+      std::fill_n(row, classes.width, std::nan(""));
+    else
+      row[label] = 1.0;
+    row += classes.width;
+  }
+  return targets;
+}
+
 }  // namespace qw

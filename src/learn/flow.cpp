@@ -73,6 +73,23 @@ at::Tensor first_measures(const at::Tensor& flow, const FlowEdges& edges) {
   return measures;
 }
 
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  return sorted.empty() ? 0.0 : sorted[static_cast<size_t>(std::floor(place))];
+}
+
+FlowHistogram histogram_of(std::span<const double> values, const std::vector<double>& sorted_sizes) {
+  FlowHistogram histogram{quantile(sorted_sizes, 0.999), std::vector<int64_t>(FlowHistogram::kBins, 0)};
+  if (histogram.limit == 0) histogram.limit = quantile(sorted_sizes, 1);
+  const double bins = FlowHistogram::kBins;
+  for (const double value : values) {
+    const double share = histogram.limit == 0 ? 0.0 : value / histogram.limit;
+    const double bin = std::floor((std::clamp(share, -1.0, 1.0) + 1.0) * 0.5 * bins);
+    ++histogram.counts[static_cast<size_t>(std::min(bin, bins - 1))];
+  }
+  return histogram;
+}
+
 }  // namespace
 
 IncidenceTensors incidence_of(const Graph& graph, const std::vector<EdgeId>& edges, at::Device device) {
@@ -151,13 +168,15 @@ FlowSummary Flow::summary() const {
   const at::Tensor flat = values_.detach().flatten();
   summary.nonzeros = at::count_nonzero(flat).item<int64_t>();
   const int64_t stride = flat.numel() / kMostForQuantiles + 1;
-  const at::Tensor sizes = flat.slice(0, 0, flat.numel(), stride).abs().to(at::kDouble).cpu();
-  std::vector<double> sorted(sizes.data_ptr<double>(), sizes.data_ptr<double>() + sizes.numel());
-  std::sort(sorted.begin(), sorted.end());
+  const at::Tensor sample = flat.slice(0, 0, flat.numel(), stride).to(at::kDouble).cpu().contiguous();
+  const std::span<const double> values(sample.data_ptr<double>(), sample.numel());
+  std::vector<double> sizes(values.size());
+  std::transform(values.begin(), values.end(), sizes.begin(), [](double value) { return std::abs(value); });
+  std::sort(sizes.begin(), sizes.end());
   for (const double share : {0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0}) {
-    const double place = share * static_cast<double>(sorted.size() - 1);
-    summary.quantiles.push_back(sorted.empty() ? 0.0 : sorted[static_cast<size_t>(std::floor(place))]);
+    summary.quantiles.push_back(quantile(sizes, share));
   }
+  summary.histogram = histogram_of(values, sizes);
   return summary;
 }
 

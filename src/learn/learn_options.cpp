@@ -36,6 +36,16 @@ FieldTable learn_fields(LearnOptions& options) {
       "steps between solutions of the transport problem in exact; 0: 1 on small graphs, 10 on large ones");
   table.add("lpa_weight", options.lpa_weight, {0, kLarge}, "weight of label propagation in gcn-lpa");
   table.add("lpa_steps", options.lpa_steps, {1, 1000}, "steps of label propagation in gcn-lpa");
+  table.add("propagation_steps", options.propagation_steps, {1, 1e6},
+            "steps over the edges in label-propagation and in both parts of correct-and-smooth");
+  table.add("propagation_alpha", options.propagation_alpha, {0, 1},
+            "share of the neighbours in label-propagation; the rest is a node's own label");
+  table.add("correct_alpha", options.correct_alpha, {0, 1},
+            "share of the neighbours when correct-and-smooth spreads errors");
+  table.add("correct_scale", options.correct_scale, {0, kLarge},
+            "factor of the errors that correct-and-smooth spreads; 0: as large as those of training nodes");
+  table.add("smooth_alpha", options.smooth_alpha, {0, 1},
+            "share of the neighbours when correct-and-smooth smooths predictions");
   table.add("balanced", options.balanced,
             "weigh classes by the inverse of their share of the training nodes");
   table.add("epochs", options.epochs, {1, 1e9}, "at most this many epochs");

@@ -34,6 +34,13 @@ at::Tensor balancing_weights(const Targets& targets, const std::vector<NodeId>& 
   return weights.to(options);
 }
 
+// What to_label_space would make these probabilities of; values stay.
+at::Tensor logits_of(Divergence kind, const Scores& scores) {
+  if (kind == Divergence::kLeastSquares) return scores.sum();
+  const at::Tensor chances = probabilities(kind, scores);
+  return kind == Divergence::kSoftmax ? at::log(chances) : at::logit(chances);
+}
+
 }  // namespace
 
 const std::vector<SolverInfo>& solvers() { return registry(); }
@@ -45,13 +52,25 @@ SolverRegistration::SolverRegistration(SolverInfo info) {
   solvers.insert(place, info);
 }
 
-std::unique_ptr<Learner> make_learner(const LearnInput& input) {
+const SolverInfo& find_solver(std::string_view name) {
   std::vector<std::string> known;
   for (const SolverInfo& info : registry()) {
-    if (info.name == input.options.solver) return info.make(input);
+    if (info.name == name) return info;
     known.push_back(info.name);
   }
-  fail_usage(fmt::format("solver {}", unknown_name(input.options.solver, known)));
+  fail_usage(fmt::format("solver {}", unknown_name(name, known)));
+}
+
+std::unique_ptr<Learner> make_learner(const LearnInput& input) {
+  const SolverInfo& info = find_solver(input.options.solver);
+  std::unique_ptr<Learner> learner = info.make(input);
+  const bool learns = !learner->model().parameters().all().empty();
+  if (learns && !info.has_network)
+    fail_usage(fmt::format("solver {} has no network: add --model none", info.name));
+  if (!learns && info.has_network)
+    fail_usage(fmt::format("model {} has nothing that solver {} could learn; use --solver label-propagation",
+                           input.model, info.name));
+  return learner;
 }
 
 Measured::operator double() const { return factor_ * value_.item<double>(); }
@@ -152,14 +171,18 @@ StepReport Learner::report_with_flow(const at::Tensor& weighed) const {
 
 Scores Learner::predict() {
   const at::NoGradGuard no_gradient;
-  return {forward(false, 0), flow_ ? flow_->brought() : none_};
+  const Scores scores{forward(false, 0), flow_ ? flow_->brought() : none_};
+  const auto finish = finished_ ? find_solver(input_.options.solver).finish : nullptr;
+  return finish != nullptr ? finish(scores, {input_.graph, labels_, kind_, input_.options}) : scores;
 }
 
 ValidationLoss Learner::validation_loss(const Scores& scores, const LabelTensors& labels) {
   const double scale = mean_scale(kind_, labels, scores.network.size(1));
   const double weight = flow_ ? input_.options.lambda : 1.0;
   const auto [value, gradient] =
-      divergence(kind_, scores.network, scores.transport, labels, weight * scale, false);
+      scores.in_label_space
+          ? divergence(kind_, logits_of(kind_, scores), none_, labels, weight * scale, false)
+          : divergence(kind_, scores.network, scores.transport, labels, weight * scale, false);
   return {value, flow_ ? flow_->cost_tensor() : at::Tensor()};
 }
 

@@ -22,7 +22,7 @@ constexpr int64_t kPlace = 8;   // of an edge, in an array
 constexpr int64_t kPredictorWidth = 32;
 constexpr int64_t kMostForQuantiles = int64_t{1} << 26;  // entries of the flow that its summary sorts
 
-bool has_flow(const std::string& solver) { return solver != "ce" && solver != "mse" && solver != "gcn-lpa"; }
+bool has_flow(const std::string& solver) { return find_solver(solver).has_flow; }
 
 int64_t count_edges_at(const Graph& graph, const std::vector<NodeId>& nodes) {
   std::vector<char> marked(graph.num_nodes(), 0);
@@ -152,9 +152,9 @@ constexpr int64_t kRunsOnDevice = 16;  // as many as one launch of the smaller k
 
 }  // namespace
 
-int64_t most_runs_at_once(const TrainRequest& request, int64_t edges) {
+int64_t most_at_once(const at::Device& device, int64_t edges) {
   if (edges > kEdgesForParallelRuns) return 1;
-  return std::min<int64_t>(request.runs, device_of(request).is_cpu() ? thread_count() : kRunsOnDevice);
+  return device.is_cpu() ? thread_count() : kRunsOnDevice;
 }
 
 TrainingSize training_size(const Dataset& dataset, const TrainRequest& request) {
@@ -196,7 +196,7 @@ int64_t MemoryPlan::each_run() const {
 MemoryPlan memory_plan(const TrainingSize& size, const TrainRequest& request, int64_t available) {
   const Counted counted(size, request);
   MemoryPlan plan{size, request, counted.items(), counted.parameters(), counted.flow_edges(), 1};
-  plan.runs_at_once = most_runs_at_once(request, size.edges);
+  plan.runs_at_once = std::min(request.runs, most_at_once(device_of(request), size.edges));
   if (available > 0 && !device_of(request).is_cpu()) {
     const int64_t room = (available - plan.once()) / std::max<int64_t>(1, plan.each_run());
     plan.runs_at_once = std::clamp<int64_t>(room, 1, plan.runs_at_once);

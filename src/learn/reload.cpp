@@ -81,6 +81,31 @@ ReloadedFlow full_flow(const SafetensorsFile& file, const std::string& name, int
   return result;
 }
 
+// The labels that a run was trained with, as it was, at the nodes that are still there.
+LabelTensors training_labels(const RunResult& result, const TrainRequest& request, const Dataset& trained_on,
+                             const Dataset& dataset, const at::TensorOptions& tensors) {
+  const std::vector<NodeId> place = places(trained_on, dataset);
+  std::vector<NodeId> nodes, now;
+  for (const NodeId node : split_of(request, trained_on, result.run).train) {
+    if (place[node] < 0) continue;
+    nodes.push_back(node);
+    now.push_back(place[node]);
+  }
+  LabelTensors labels = label_tensors(result.scaling.apply(trained_on.targets), nodes, tensors);
+  labels.nodes = tensor_of(now, tensors.device());
+  return labels;
+}
+
+LoadedModel network_of(const std::filesystem::path& run_folder, const TrainRequest& request,
+                       const Dataset& trained_on, const at::TensorOptions& tensors) {
+  if (find_solver(request.learn.solver).has_network)
+    return load_model(run_folder / "model.safetensors", tensors);
+  const ModelShape shape =
+      model_shape(trained_on.graph, trained_on.features.columns, trained_on.targets.width);
+  return {{request.model, request.model_options, shape},
+          find_model(request.model).make(shape, request.model_options, 0, tensors)};
+}
+
 // Where the run was trained, which gives its bits again; on a machine that has no such device, the CPU.
 at::TensorOptions tensors_of(const TrainRequest& request) {
   const at::TensorOptions here = at::TensorOptions(at::kFloat);
@@ -94,7 +119,7 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
   const at::NoGradGuard no_gradient;
   const at::TensorOptions tensors = tensors_of(request);
   Reloaded reloaded;
-  LoadedModel loaded = load_model(run_folder / "model.safetensors", tensors);
+  LoadedModel loaded = network_of(run_folder, request, trained_on, tensors);
   if (dataset.features.columns != loaded.config.shape.inputs) {
     fail(fmt::format("{} was trained on {} features; this data has {}", run_folder.string(),
                      loaded.config.shape.inputs, dataset.features.columns));
@@ -139,6 +164,11 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
   }
   const std::optional<RunResult> result = read_result(run_folder);
   if (!result) fail(fmt::format("{} has no summary.json: the run is not finished", run_folder.string()));
+  if (const auto finish = find_solver(request.learn.solver).finish) {
+    const LabelTensors labels = training_labels(*result, request, trained_on, dataset, tensors);
+    const Divergence kind = divergence_for(trained_on.targets.task);
+    reloaded.scores = finish(reloaded.scores, {graph, labels, kind, request.learn});
+  }
   reloaded.scores = result->scaling.undo(reloaded.scores);
   reloaded.model = std::move(loaded.model);
   return reloaded;

@@ -59,6 +59,31 @@ TrainRequest request_from_json(const nlohmann::ordered_json& document, const std
   return request;
 }
 
+nlohmann::ordered_json options_json(const TrainRequest& given) {
+  TrainRequest request = given, usual;
+  Json changed = Json::object();
+  const auto compare = [&](const FieldTable& now, const FieldTable& before) {
+    const Json values = now.to_json(), defaults = before.to_json();
+    for (const auto& [name, value] : values.items()) {
+      if (value != defaults.at(name)) changed[name] = value;
+    }
+  };
+  compare(request_fields(request), request_fields(usual));
+  compare(model_fields(request.model_options), model_fields(usual.model_options));
+  compare(learn_fields(request.learn), learn_fields(usual.learn));
+  for (const char* name : {"runs", "device", "checkpoint_every"}) changed.erase(name);
+  return changed;
+}
+
+void set_options(TrainRequest& request, const nlohmann::ordered_json& options, const std::string& context) {
+  FieldTable all(context);
+  for (const FieldTable& table :
+       {request_fields(request), model_fields(request.model_options), learn_fields(request.learn)}) {
+    for (const Field& field : table.fields()) all.add(field);
+  }
+  all.from_json(options);
+}
+
 uint64_t seed_of_run(const TrainRequest& request, int64_t run) {
   constexpr auto kCount = static_cast<int64_t>(kPublishedSeeds.size());
   if (request.seed != 0) return static_cast<uint64_t>(request.seed + run);

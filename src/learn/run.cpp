@@ -14,6 +14,7 @@
 #include "core/file.h"
 #include "learn/device.h"
 #include "learn/run_files.h"
+#include "learn/single_run.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 #include "qw/graph/split_spec.h"
@@ -34,178 +35,117 @@ std::string split_of_run(const TrainRequest& request, const Dataset& dataset, in
     return fmt::format("stored:index={}", run % stored);
   }
   if (request.split != "auto") return request.split;
-  const bool as_published =
-      targets.task == Task::kClassification && targets.labelled() == dataset.graph.num_nodes();
+  const bool as_published = !targets.classes.empty() && targets.labelled() == dataset.graph.num_nodes();
   return as_published ? "published" : "random:train=0.6,val=0.2";
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-// One run, from its checkpoint if there is one. Made, it may be done already; else its trainer is to be run.
-class SingleRun {
+// All trainings of a feed.
+class Trainings {
  public:
-  SingleRun(const Dataset& dataset, const TrainRequest& request, const GraphTensors& graph,
-            const NodeMatrix& features, const std::filesystem::path& folder, int64_t run)
+  Trainings(const Dataset& dataset, const std::string& device, const std::string& scale_features,
+            const TrainingFeed& feed, const std::filesystem::path& folder)
       : dataset_(dataset),
-        request_(request),
-        folder_(folder.empty() ? folder : run_folder(folder, run)),
-        run_(run),
-        seed_(seed_of_run(request, run)) {
-    if (!folder_.empty()) done_ = read_result(folder_);
-    if (done_) return;
-    split_ = split_of(request, dataset, run);
-    scaling_ = scaling_for(split_);
-    targets_ = scaling_.apply(dataset.targets);
-    trainer_ =
-        std::make_unique<Trainer>(LearnInput{dataset.graph, targets_, split_, graph, features, request.model,
-                                             request.model_options, request.learn, seed_, network_from()});
-    if (!folder_.empty() && std::filesystem::exists(checkpoint_path(folder_))) {
-      trainer_->load_checkpoint(checkpoint_path(folder_));
-    }
-  }
-  SingleRun(const SingleRun&) = delete;
-  SingleRun& operator=(const SingleRun&) = delete;
-
-  Trainer* trainer() { return trainer_.get(); }  // null when the run is done
-
-  // To be told of every epoch.
-  void epoch_done(const EpochRecord& record) const {
-    const int64_t every = request_.checkpoint_every;
-    if (folder_.empty() || every == 0 || (record.epoch + 1) % every != 0) return;
-    write_metrics(folder_, trainer_->history());
-    trainer_->save_checkpoint(checkpoint_path(folder_));
-  }
-
-  // Once its trainer has finished.
-  RunResult result() {
-    if (done_) return *done_;
-    RunResult result = summarise_run();
-    if (!folder_.empty()) write_run(folder_, dataset_, *trainer_, result);
-    return result;
-  }
-
- private:
-  std::filesystem::path network_from() const {
-    return request_.refit_flow.empty() ? "" : run_folder(request_.refit_flow, run_) / "model.safetensors";
-  }
-
-  // A network that is taken over goes on to speak in the units it learned in.
-  TargetScaling scaling_for(const Split& split) const {
-    if (request_.refit_flow.empty()) return {dataset_.targets, split.train};
-    const std::filesystem::path folder = run_folder(request_.refit_flow, run_);
-    const std::optional<RunResult> earlier = read_result(folder);
-    if (!earlier)
-      fail(fmt::format("{} is not finished: there is no network whose flow could be refitted",
-                       folder.string()));
-    return earlier->scaling;
-  }
-
-  RunResult summarise_run() {
-    RunResult result;
-    result.run = run_;
-    result.seed = seed_;
-    result.scaling = scaling_;
-    result.epochs = static_cast<int64_t>(trainer_->history().size());
-    result.best_epoch = trainer_->best_epoch();
-    result.step_ms = median(trainer_->step_milliseconds());
-    Learner& learner = trainer_->best();
-    const Scores scores = scaling_.undo(learner.predict());
-    result.train = measure(dataset_.targets, split_.train, scores);
-    result.val = measure(dataset_.targets, split_.val, scores);
-    result.test = measure(dataset_.targets, split_.test, scores);
-    result.classes = by_class(dataset_.targets, split_.test, scores);
-    if (learner.flow() != nullptr) result.flow = learner.flow()->summary();
-    return result;
-  }
-
-  const Dataset& dataset_;
-  const TrainRequest& request_;
-  std::filesystem::path folder_;
-  int64_t run_;
-  uint64_t seed_;
-  std::optional<RunResult> done_;
-  Split split_;
-  TargetScaling scaling_;
-  Targets targets_;
-  std::unique_ptr<Trainer> trainer_;
-};
-
-// All runs of a request.
-class Runs {
- public:
-  Runs(const Dataset& dataset, const TrainRequest& request, const std::filesystem::path& folder,
-       const std::function<void(const TrainProgress&)>& progress)
-      : dataset_(dataset),
-        request_(request),
+        feed_(feed),
         folder_(folder),
-        progress_(progress),
-        tensors_(at::TensorOptions(at::kFloat).device(device_named(request.device))),
+        tensors_(at::TensorOptions(at::kFloat).device(device_named(device))),
         graph_(dataset.graph, tensors_),
-        features_(FeatureScaling(request.scale_features, dataset).apply(dataset.features), tensors_),
-        results_(request.runs) {}
+        features_(FeatureScaling(scale_features, dataset).apply(dataset.features), tensors_) {}
 
-  std::vector<RunResult> train() {
-    const auto runs = static_cast<int>(request_.runs);
-    if (tensors_.device().is_cuda()) {
-      const int64_t at_once =
-          memory_plan(training_size(dataset_, request_), request_, device_memory(tensors_.device()))
-              .runs_at_once;
-      for (int64_t begin = 0; begin < runs; begin += at_once) {
-        on_device(begin, std::min<int64_t>(runs, begin + at_once));
+  void run() {
+    const int64_t most = most_at_once(tensors_.device(), dataset_.graph.num_edges());
+    for (std::vector<Training> taken = feed_.take(most); !taken.empty(); taken = feed_.take(most)) {
+      if (tensors_.device().is_cuda()) {
+        on_device(taken);
+      } else if (taken.size() == 1) {
+        here(taken.front());  // with all threads
+      } else {
+        side_by_side(taken);
       }
-    } else if (most_runs_at_once(request_, dataset_.graph.num_edges()) > 1) {
-      parallel_tasks(runs, [&](int run) { here(run); });
-    } else {
-      for (int run = 0; run < runs; ++run) here(run);
     }
-    return results_;
   }
 
  private:
-  void here(int64_t run) {
-    SingleRun single(dataset_, request_, graph_, features_, folder_, run);
-    if (single.trainer() != nullptr) single.trainer()->run(told(single, run));
-    results_[run] = single.result();
+  // And whatever more there is.
+  void side_by_side(std::vector<Training>& taken) {
+    parallel_tasks(static_cast<int>(taken.size()), [&](int task) {
+      std::vector<Training> mine{std::move(taken[task])};
+      while (!mine.empty()) {
+        here(mine.front());
+        const std::lock_guard<std::mutex> lock(one_at_a_time_);
+        mine = feed_.take(1);
+      }
+    });
   }
 
-  // Runs [begin, end) together.
-  void on_device(int64_t begin, int64_t end) {
+  void here(const Training& training) {
+    watch(training, [&] {
+      SingleRun single(dataset_, training, graph_, features_, folder_);
+      if (single.trainer() != nullptr) single.trainer()->run(told(single));
+      hand_over(single);
+    });
+  }
+
+  // As many together as fit.
+  void on_device(const std::vector<Training>& taken) {
+    TrainRequest request = taken.front().request;
+    request.runs = static_cast<int64_t>(taken.size());
+    const auto room = static_cast<size_t>(
+        memory_plan(training_size(dataset_, request), request, device_memory(tensors_.device()))
+            .runs_at_once);
+    for (size_t begin = 0; begin < taken.size(); begin += room) {
+      together({taken.data() + begin, std::min(room, taken.size() - begin)});
+    }
+  }
+
+  void together(std::span<const Training> trainings) {
     std::vector<std::unique_ptr<SingleRun>> singles;
     std::vector<Trainer*> trainers;
     std::vector<GoOn> go_on;
-    for (int64_t run = begin; run < end; ++run) {
-      singles.push_back(std::make_unique<SingleRun>(dataset_, request_, graph_, features_, folder_, run));
-      Trainer* trainer = singles.back()->trainer();
-      if (trainer == nullptr) continue;
-      if (!trainer->can_replay()) {
-        trainer->run(told(*singles.back(), run));
-        continue;
-      }
-      trainers.push_back(trainer);
-      go_on.push_back(told(*singles.back(), run));
+    for (const Training& training : trainings) {
+      watch(training, [&] {
+        singles.push_back(std::make_unique<SingleRun>(dataset_, training, graph_, features_, folder_));
+        Trainer* trainer = singles.back()->trainer();
+        if (trainer == nullptr) return;
+        if (!trainer->can_replay()) return trainer->run(told(*singles.back()));
+        trainers.push_back(trainer);
+        go_on.push_back(told(*singles.back()));
+      });
     }
-    run_together(trainers, go_on, epochs_at_once());
-    for (int64_t run = begin; run < end; ++run) {
-      results_[run] = singles[run - begin]->result();
-      singles[run - begin].reset();
+    run_together(trainers, go_on, epochs_at_once(trainings.front().request));
+    for (std::unique_ptr<SingleRun>& single : singles) {
+      watch(single->training(), [&] { hand_over(*single); });
+      single.reset();
     }
   }
 
   // Between looks of the host; checkpoints are looks.
-  int64_t epochs_at_once() const {
-    const int64_t every = request_.checkpoint_every;
+  int64_t epochs_at_once(const TrainRequest& request) const {
+    const int64_t every = request.checkpoint_every;
     return folder_.empty() || every == 0 ? kEpochsAtOnce : std::gcd(every, kEpochsAtOnce);
   }
 
-  GoOn told(const SingleRun& single, int64_t run) {
-    return [this, &single, run](const EpochRecord& record) {
-      if (progress_) {
+  template <class Work>
+  void watch(const Training& training, const Work& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (!feed_.failed) throw;
+      const std::lock_guard<std::mutex> lock(one_at_a_time_);
+      feed_.failed(training, error.what());
+    }
+  }
+
+  void hand_over(SingleRun& single) {
+    const RunResult result = single.result();
+    const std::lock_guard<std::mutex> lock(one_at_a_time_);
+    feed_.done(single.training(), result);
+  }
+
+  GoOn told(const SingleRun& single) {
+    return [this, &single](const EpochRecord& record) {
+      if (feed_.epoch) {
         const std::lock_guard<std::mutex> lock(one_at_a_time_);
-        progress_({run, request_.runs, record, request_.learn.epochs});
+        feed_.epoch(single.training(), record);
       }
       single.epoch_done(record);
       return true;
@@ -213,19 +153,17 @@ class Runs {
   }
 
   const Dataset& dataset_;
-  const TrainRequest& request_;
+  const TrainingFeed& feed_;
   const std::filesystem::path& folder_;
-  const std::function<void(const TrainProgress&)>& progress_;
   at::TensorOptions tensors_;
   GraphTensors graph_;
   NodeMatrix features_;
-  std::vector<RunResult> results_;
   std::mutex one_at_a_time_;
 };
 
 // Where memory does not suffice, says what would fit.
 template <class Work>
-std::vector<RunResult> within_memory(const Dataset& dataset, const TrainRequest& request, const Work& work) {
+void within_memory(const Dataset& dataset, const TrainRequest& request, const Work& work) {
   try {
     return work();
   } catch (const c10::Error& error) {
@@ -275,13 +213,32 @@ Split split_of(const TrainRequest& request, const Dataset& dataset, int64_t run)
                     static_cast<uint32_t>(seed_of_run(request, run)));
 }
 
+void train_all(const Dataset& dataset, const std::string& device, const std::string& scale_features,
+               const TrainingFeed& feed, const std::filesystem::path& folder) {
+  Trainings(dataset, device, scale_features, feed, folder).run();
+}
+
 std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request,
                              const std::filesystem::path& folder,
                              const std::function<void(const TrainProgress&)>& progress) {
   request_from_json(to_json(request), "request");  // a program may ask for anything
   if (!folder.empty()) claim_folder(folder, request);
-  const std::vector<RunResult> results =
-      within_memory(dataset, request, [&] { return Runs(dataset, request, folder, progress).train(); });
+  std::vector<RunResult> results(request.runs);
+  int64_t next = 0;
+  TrainingFeed feed;
+  feed.take = [&](int64_t most) {
+    std::vector<Training> taken;
+    while (next < request.runs && most-- > 0) taken.push_back({request, next++});
+    return taken;
+  };
+  feed.done = [&](const Training& training, const RunResult& result) { results[training.run] = result; };
+  if (progress) {
+    feed.epoch = [&](const Training& training, const EpochRecord& record) {
+      progress({training.run, request.runs, record, request.learn.epochs});
+    };
+  }
+  within_memory(dataset, request,
+                [&] { train_all(dataset, request.device, request.scale_features, feed, folder); });
   if (!folder.empty()) {
     write_file_atomically(folder / "summary.json", summary_json(request, dataset, results).dump(2) + "\n");
   }

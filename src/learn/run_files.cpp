@@ -34,57 +34,6 @@ Metrics metrics_from(const Json& json) {
   return metrics;
 }
 
-Json result_json(const RunResult& result) {
-  Json json{{"run", result.run},
-            {"seed", result.seed},
-            {"epochs", result.epochs},
-            {"best_epoch", result.best_epoch},
-            {"train", metrics_json(result.train)},
-            {"val", metrics_json(result.val)},
-            {"test", metrics_json(result.test)}};
-  Json& classes = json["classes"] = Json::array();
-  for (const ClassRow& row : result.classes) {
-    classes.push_back({{"name", row.name},
-                       {"nodes", row.nodes},
-                       {"precision", row.precision},
-                       {"recall", row.recall},
-                       {"f1", row.f1}});
-  }
-  if (result.flow) json["flow"] = flow_json(*result.flow);
-  if (!result.scaling.mean().empty()) {
-    json["target_mean"] = result.scaling.mean();
-    json["target_deviation"] = result.scaling.deviation();
-  }
-  return json;
-}
-
-RunResult result_from(const Json& json) {
-  RunResult result;
-  result.run = json.at("run").get<int64_t>();
-  result.seed = json.at("seed").get<uint64_t>();
-  result.epochs = json.at("epochs").get<int64_t>();
-  result.best_epoch = json.at("best_epoch").get<int64_t>();
-  result.train = metrics_from(json.at("train"));
-  result.val = metrics_from(json.at("val"));
-  result.test = metrics_from(json.at("test"));
-  for (const Json& row : json.at("classes")) {
-    result.classes.push_back({row.at("name").get<std::string>(), row.at("nodes").get<int64_t>(),
-                              row.at("precision").get<double>(), row.at("recall").get<double>(),
-                              row.at("f1").get<double>()});
-  }
-  if (json.contains("flow")) {
-    const Json& flow = json.at("flow");
-    result.flow = FlowSummary{flow.at("l1").get<double>(), flow.at("nonzeros").get<int64_t>(),
-                              flow.at("entries").get<int64_t>(), flow.at("violation").get<double>(),
-                              flow.at("quantiles").get<std::vector<double>>()};
-  }
-  if (json.contains("target_mean")) {
-    result.scaling = TargetScaling(json.at("target_mean").get<std::vector<double>>(),
-                                   json.at("target_deviation").get<std::vector<double>>());
-  }
-  return result;
-}
-
 void write_flow(const std::filesystem::path& path, const Dataset& dataset, Learner& learner) {
   const Flow& flow = *learner.flow();
   std::vector<NodeId> heads, tails;
@@ -114,11 +63,74 @@ at::Tensor as_float_rows(const at::Tensor& matrix) { return matrix.to(at::kFloat
 }  // namespace
 
 nlohmann::ordered_json flow_json(const FlowSummary& flow) {
-  return {{"l1", flow.l1},
-          {"nonzeros", flow.nonzeros},
-          {"entries", flow.entries},
-          {"violation", flow.violation},
-          {"quantiles", flow.quantiles}};
+  Json json{{"l1", flow.l1},
+            {"nonzeros", flow.nonzeros},
+            {"entries", flow.entries},
+            {"violation", flow.violation},
+            {"quantiles", flow.quantiles}};
+  if (!flow.histogram.counts.empty()) {
+    json["histogram"] = {{"limit", flow.histogram.limit}, {"counts", flow.histogram.counts}};
+  }
+  return json;
+}
+
+nlohmann::ordered_json to_json(const RunResult& result) {
+  Json json{{"run", result.run},
+            {"seed", result.seed},
+            {"epochs", result.epochs},
+            {"best_epoch", result.best_epoch},
+            {"train", metrics_json(result.train)},
+            {"val", metrics_json(result.val)},
+            {"test", metrics_json(result.test)}};
+  Json& classes = json["classes"] = Json::array();
+  for (const ClassRow& row : result.classes) {
+    classes.push_back({{"name", row.name},
+                       {"nodes", row.nodes},
+                       {"precision", row.precision},
+                       {"recall", row.recall},
+                       {"f1", row.f1}});
+  }
+  if (result.flow) json["flow"] = flow_json(*result.flow);
+  if (!result.scaling.mean().empty()) {
+    json["target_mean"] = result.scaling.mean();
+    json["target_deviation"] = result.scaling.deviation();
+  }
+  return json;
+}
+
+RunResult result_from_json(const nlohmann::ordered_json& json) {
+  RunResult result;
+  result.run = json.at("run").get<int64_t>();
+  result.seed = json.at("seed").get<uint64_t>();
+  result.epochs = json.at("epochs").get<int64_t>();
+  result.best_epoch = json.at("best_epoch").get<int64_t>();
+  result.train = metrics_from(json.at("train"));
+  result.val = metrics_from(json.at("val"));
+  result.test = metrics_from(json.at("test"));
+  for (const Json& row : json.at("classes")) {
+    result.classes.push_back({row.at("name").get<std::string>(), row.at("nodes").get<int64_t>(),
+                              row.at("precision").get<double>(), row.at("recall").get<double>(),
+                              row.at("f1").get<double>()});
+  }
+  if (json.contains("flow")) {
+    const Json& flow = json.at("flow");
+    result.flow = FlowSummary{flow.at("l1").get<double>(),
+                              flow.at("nonzeros").get<int64_t>(),
+                              flow.at("entries").get<int64_t>(),
+                              flow.at("violation").get<double>(),
+                              flow.at("quantiles").get<std::vector<double>>(),
+                              {}};
+    if (flow.contains("histogram")) {  // older files have none
+      const Json& histogram = flow.at("histogram");
+      result.flow->histogram = {histogram.at("limit").get<double>(),
+                                histogram.at("counts").get<std::vector<int64_t>>()};
+    }
+  }
+  if (json.contains("target_mean")) {
+    result.scaling = TargetScaling(json.at("target_mean").get<std::vector<double>>(),
+                                   json.at("target_deviation").get<std::vector<double>>());
+  }
+  return result;
 }
 
 std::filesystem::path run_folder(const std::filesystem::path& folder, int64_t run) {
@@ -192,7 +204,7 @@ void write_run(const std::filesystem::path& run_folder, const Dataset& dataset, 
   write_file_atomically(run_folder / "predictions.csv",
                         predictions_csv(dataset, result.scaling.undo(learner.predict())));
   write_metrics(run_folder, trainer.history());
-  write_file_atomically(run_folder / "summary.json", result_json(result).dump(2) + "\n");
+  write_file_atomically(run_folder / "summary.json", to_json(result).dump(2) + "\n");
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(run_folder), ignored);
 }
@@ -201,7 +213,7 @@ std::optional<RunResult> read_result(const std::filesystem::path& run_folder) {
   const std::filesystem::path path = run_folder / "summary.json";
   if (!std::filesystem::exists(path)) return std::nullopt;
   try {
-    return result_from(Json::parse(read_file(path)));
+    return result_from_json(Json::parse(read_file(path)));
   } catch (const nlohmann::json::exception& error) {
     fail(fmt::format("{}: is no summary of a run; remove it to do the run again", path.string()));
   }

@@ -14,7 +14,7 @@ std::string chosen_scaling(const std::string& kind, const Dataset& data) {
   if (kind != "auto") return kind;
   if (data.format == "csv") return data.features.sparse ? "none" : "columns";
   const bool generated = data.format == "csbm" || data.format == "karate";
-  return data.targets.task == Task::kClassification && !generated ? "rows" : "none";
+  return !data.targets.classes.empty() && !generated ? "rows" : "none";
 }
 
 struct Moments {
@@ -82,7 +82,7 @@ Features FeatureScaling::apply(const Features& features) const {
 }
 
 TargetScaling::TargetScaling(const Targets& targets, std::span<const NodeId> training) {
-  if (targets.task != Task::kRegression) return;
+  if (targets.task != Task::kRegression || !targets.classes.empty()) return;
   for (int64_t column = 0; column < targets.width; ++column) {
     const Moments moments = moments_of([&](const auto& each) {
       for (const NodeId node : training) {

@@ -78,7 +78,6 @@ EpochRecord Trainer::run_epoch() {
   const Scores scores = learner_->predict();
   record.val_loss = learner_->validation_loss(scores, val_labels_).sum();
   measure_epoch(scores, record);
-  check_finite(record);
   return record;
 }
 
@@ -98,15 +97,18 @@ void Trainer::measure_epoch(const Scores& scores, EpochRecord& record) const {
   record.test_metric = primary_metric(targets, input_.split.test, scores);
 }
 
-void Trainer::check_finite(const EpochRecord& record) const {
-  if (std::isfinite(record.loss) && std::isfinite(record.val_loss)) return;
+bool Trainer::fails(const EpochRecord& record) {
+  if (std::isfinite(record.loss) && std::isfinite(record.val_loss)) return false;
+  std::string what =
+      fmt::format("the {} is not finite", std::isfinite(record.loss) ? "validation loss" : "loss");
   for (const Buffer& each : learner_->state()) {
     if (all_finite(each.value)) continue;
-    fail(fmt::format("epoch {}: '{}' is not finite any more; a smaller learning rate may help", record.epoch,
-                     each.name));
+    what = fmt::format("'{}' is not finite any more", each.name);
+    break;
   }
-  fail(fmt::format("epoch {}: the {} is not finite; a smaller learning rate may help", record.epoch,
-                   std::isfinite(record.loss) ? "validation loss" : "loss"));
+  failure_ = fmt::format("epoch {}: {}; a smaller learning rate may help", record.epoch, what);
+  finished_ = true;
+  return true;
 }
 
 bool Trainer::is_best(const EpochRecord& record) const {
@@ -134,8 +136,9 @@ bool Trainer::should_stop(const EpochRecord& record) const {
 
 bool Trainer::run_here(const GoOn& go_on, int64_t epochs) {
   for (int64_t k = 0; k < epochs && !finished_; ++k) {
-    history_.push_back(run_epoch());
-    const EpochRecord record = history_.back();
+    const EpochRecord record = run_epoch();
+    if (fails(record)) return false;
+    history_.push_back(record);
     if (is_best(record)) {
       best_epoch_ = record.epoch;
       keep_best();
@@ -164,7 +167,7 @@ bool Trainer::take(int64_t epochs, double milliseconds, const GoOn& go_on) {
   bool goes_on = true;
   for (const EpochRecord& record : device_epochs_->take(epochs)) {
     QW_ASSERT(!finished_);
-    check_finite(record);
+    if (fails(record)) return false;
     const bool best = is_best(record);
     history_.push_back(record);
     if (best) best_epoch_ = record.epoch;
@@ -183,6 +186,7 @@ void Trainer::run(const GoOn& go_on, int64_t at_once) {
   } else {
     run_here(go_on, std::numeric_limits<int64_t>::max());
   }
+  if (!failure_.empty()) fail(failure_);
 }
 
 Learner& Trainer::best() {
@@ -190,6 +194,7 @@ Learner& Trainer::best() {
   device_epochs_.reset();
   copy_by_name(best_state_, learner_->predicting_state(), "best epoch");
   if (Flow* flow = learner_->flow()) flow->changed(flow->steps());
+  learner_->finish();
   finished_ = true;
   return *learner_;
 }

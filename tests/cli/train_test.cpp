@@ -91,7 +91,7 @@ TEST(TrainCommand, UsageErrorsAreOneLine) {
   expect_refused(
       {"train", "--data", "karate", "--model", "gnc"}, 2,
       "qw train: --model 'gnc' is unknown; did you mean 'gcn'? known: appnp, bernnet, chebnetii, gat, "
-      "gcn, gcn-lpa, gin, graphsage, mlp");
+      "gcn, gcn-lpa, gin, graphsage, mlp, none");
   expect_refused({"train", "--data", "karate", "--dropout", "1.5"}, 2,
                  "qw: model: --dropout '1.5' is not a number from 0 to 0.999");
   expect_refused({"train", "--data", "karate", "--device", "gpu"}, 2,

@@ -1,15 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
 #include "data/formats/gzip.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
+#include "qw/core/random.h"
+#include "support/support.h"
 
 namespace qw {
 namespace {
@@ -47,9 +51,9 @@ Dataset read(const Files& files, const LoadOptions& options = {}) {
   return dataset;
 }
 
-std::string error_of(const Files& files) {
+std::string error_of(const Files& files, const LoadOptions& options = {}) {
   try {
-    read(files);
+    read(files, options);
   } catch (const InternalError&) {
     throw;
   } catch (const Error& error) {
@@ -151,6 +155,146 @@ TEST(Ogb, TakesTheFirstSchemeByName) {
   EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{3}));
   EXPECT_TRUE(dataset.splits[0].val.empty());
   EXPECT_EQ(dataset.notes[0], "the split is the published one by sales_ranking");
+}
+
+LoadOptions by_year() {
+  LoadOptions options;
+  options.target = "year";
+  return options;
+}
+
+// Nodes without edges, of these years.
+Files of_years(const std::vector<int>& years) {
+  Files files = {{"raw/num-node-list.csv", std::to_string(years.size())},
+                 {"raw/num-edge-list.csv", "0"},
+                 {"raw/edge.csv", ""}};
+  for (const int year : years) files["raw/node_year.csv"] += std::to_string(year) + "\n";
+  return files;
+}
+
+// As numpy.quantile has it, by its definition; moved down so that no rounding lifts it past a year.
+double quantile(std::vector<int> values, double share) {
+  std::sort(values.begin(), values.end());
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]) - 1e-9;
+}
+
+TEST(OgbYears, AreFiveEvenClasses) {
+  const Dataset dataset =
+      read(of_years({2009, 2000, 2001, 2002, 2003, 2004, 2005, 2006, 2007, 2008}), by_year());
+  EXPECT_EQ(dataset.targets.task, Task::kClassification);
+  EXPECT_EQ(dataset.targets.width, 5);
+  EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{4, 0, 0, 1, 1, 2, 2, 3, 3, 4}));
+  EXPECT_EQ(dataset.targets.names,
+            (std::vector<std::string>{"to 2001", "2002-2003", "2004-2005", "2006-2007", "from 2008"}));
+}
+
+TEST(OgbYears, AThresholdIsInTheUpperClass) {
+  // Six years: the quantiles k/5 are the years themselves.
+  const Dataset dataset = read(of_years({1990, 2000, 2010, 2015, 2016, 2020}), by_year());
+  EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{0, 1, 2, 3, 4, 4}));
+  EXPECT_EQ(dataset.targets.names,
+            (std::vector<std::string>{"to 1999", "2000-2009", "2010-2014", "2015", "from 2016"}));
+}
+
+TEST(OgbYears, MatchTheirDefinition) {
+  const RandomStream random(7, 0);
+  uint64_t drawn = 0;
+  for (int size = 5; size < 120; ++size) {
+    std::vector<int> years(size);
+    const auto span = 1 + random.below(drawn++, 40);
+    for (int& year : years) year = 1980 + static_cast<int>(random.below(drawn++, span));
+    const Dataset dataset = read(of_years(years), by_year());
+    EXPECT_EQ(dataset.targets.width, 5);
+    for (int node = 0; node < size; ++node) {
+      int expected = 0;
+      for (int k = 1; k < 5; ++k) expected += quantile(years, k / 5.0) <= years[node] ? 1 : 0;
+      ASSERT_EQ(dataset.targets.classes[node], expected) << size << " years, node " << node;
+    }
+  }
+}
+
+TEST(OgbYears, ManyOfOneYearLeaveClassesEmpty) {
+  const Dataset dataset = read(of_years({2018, 2018, 2018, 2018, 2018, 2010}), by_year());
+  EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{4, 4, 4, 4, 4, 0}));
+  EXPECT_EQ(dataset.targets.names,
+            (std::vector<std::string>{"to 2017", "no year", "no year", "no year", "from 2018"}));
+}
+
+TEST(OgbYears, MissingOnesAreUnlabelledAndDoNotCount) {
+  Files files = of_years({0, 0, 0, 0, 0, 0, 0});
+  files["raw/node_year.csv"] = "2001\nnan\n2002.0\n2003\n\n2004\n2005\n";
+  EXPECT_EQ(read(files, by_year()).targets.classes, (std::vector<int32_t>{0, -1, 1, 2, -1, 3, 4}));
+}
+
+TEST(OgbYears, ReplaceLabelsAndSplitAndNothingElse) {
+  Files files = small();
+  files["raw/num-node-list.csv"] = "5";
+  files["raw/node-feat.csv"] += "7,8\n";
+  files["raw/node-label.csv"] += "1\n";
+  files["raw/node_year.csv"] = "2020\n2019\n2018\n2017\n2016\n";
+  EXPECT_EQ(read(files).targets.classes, (std::vector<int32_t>{0, 2, 1, 0, 1}));
+  for (const Files& each : {files, packed(files)}) {
+    const Dataset dataset = read(each, by_year());
+    EXPECT_EQ(edges_of(dataset.graph), (Edges{{0, 1}, {2, 3}}));
+    EXPECT_EQ(dataset.features.dense, (std::vector<float>{0.5f, 1, -2, 3, 1e-3f, 4, 5, 6, 7, 8}));
+    EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{4, 3, 2, 1, 0}));
+    EXPECT_TRUE(dataset.splits.empty());
+    EXPECT_EQ(dataset.notes,
+              (std::vector<std::string>{"the published split is left out: it is not for learning years"}));
+  }
+}
+
+TEST(OgbYears, RefusesBadYears) {
+  const auto refused = [](const std::string& years) {
+    return error_of(with(of_years({1, 2, 3, 4, 5}), "raw/node_year.csv", years), by_year());
+  };
+  EXPECT_EQ(refused("2001\n2002\n2003\n2004\n"),
+            "raw/node_year.csv: expected 5 lines, one per node, found 4");
+  EXPECT_EQ(refused("2001\n2002\n20x3\n2004\n2005\n"), "raw/node_year.csv:3: year '20x3' is not an integer");
+  EXPECT_EQ(refused("2001\n2002\n2003.5\n2004\n2005\n"),
+            "raw/node_year.csv:3: year '2003.5' is not an integer");
+  EXPECT_EQ(refused("2001\n-2002\n2003\n2004\n2005\n"),
+            "raw/node_year.csv:2: year -2002 is outside 0 to 9999");
+  EXPECT_EQ(refused("2001\n2002\n2003\n2004\n20055\n"),
+            "raw/node_year.csv:5: year 20055 is outside 0 to 9999");
+  EXPECT_EQ(refused("2001,1\n2002,2\n2003,3\n2004,4\n2005,5\n"),
+            "raw/node_year.csv:1: expected 1 columns, found 2");
+  EXPECT_EQ(refused("2001\n2002\nnan\n2004\n2005\n"),
+            "raw/node_year.csv: 4 years are too few for 5 classes of them");
+  EXPECT_EQ(error_of(with(of_years({}), "raw/node_year.csv", ""), by_year()),
+            "raw/node_year.csv: 0 years are too few for 5 classes of them");
+  EXPECT_EQ(error_of(small(), by_year()),
+            "raw/node_year.csv.gz: no such file, but --target year needs the year of each node");
+}
+
+TEST(OgbYears, AreTheOnlyOtherTarget) {
+  LoadOptions options;
+  options.target = "yaer";
+  const std::string unknown =
+      "--target 'yaer' is unknown; did you mean 'year'? known: year; leave it out to learn the labels of the "
+      "OGB folder";
+  EXPECT_EQ(error_of(small(), options), unknown);
+  EXPECT_THROW(read(small(), options), UsageError);
+
+  const test::TemporaryFolder folder;
+  for (const auto& [name, contents] : of_years({2001, 2002, 2003, 2004, 2005})) folder.write(name, contents);
+  const std::string path = folder.path().string();
+  EXPECT_EQ(test::error_of([&] { load_dataset(path, options); }), unknown);
+  EXPECT_EQ(load_dataset(path, by_year()).targets.classes, (std::vector<int32_t>{0, 1, 2, 3, 4}));
+  options = by_year();
+  options.task = "classification";
+  EXPECT_EQ(test::error_of([&] { load_dataset(path, options); }),
+            "--task is for your own CSV; " + in_quotes(path) + " has no use for it");
+  EXPECT_EQ(test::error_of([&] { load_dataset("karate", by_year()); }),
+            "--target is for your own CSV; 'karate' has no use for it");
+  const test::TemporaryFolder other;
+  const std::string matrix =
+      other.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n").string();
+  EXPECT_EQ(test::error_of([&] { load_dataset(matrix, by_year()); }),
+            "--target is for your own CSV; " + in_quotes(matrix) + " has no use for it");
 }
 
 TEST(Ogb, ReadsOneNodeAndNone) {

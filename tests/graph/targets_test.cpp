@@ -24,7 +24,25 @@ TEST(Targets, ValuesMayBeMissing) {
   EXPECT_FALSE(targets.known(1));
 }
 
+TEST(Targets, OneHotOfClasses) {
+  const Targets values = one_hot(class_targets({2, -1, 0}, {"a", "b", "c"}));
+  EXPECT_EQ(values.task, Task::kRegression);
+  EXPECT_EQ(values.width, 3);
+  EXPECT_EQ(values.names, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(values.size(), 3);
+  EXPECT_EQ(values.labelled(), 2);
+  const std::vector<double> first(values.values.begin(), values.values.begin() + 3);
+  const std::vector<double> last(values.values.begin() + 6, values.values.end());
+  EXPECT_EQ(first, (std::vector<double>{0, 0, 1}));
+  EXPECT_EQ(last, (std::vector<double>{1, 0, 0}));
+  for (int c = 0; c < 3; ++c) EXPECT_TRUE(std::isnan(values.values[3 + c])) << c;
+}
+
 TEST(Targets, Errors) {
+  EXPECT_EQ(error_of([] {
+              one_hot(value_targets({1, 2}));
+            }),
+            "one-hot values are made of classes; the task is regression");
   EXPECT_EQ(error_of([] { class_targets({0, -2}); }), "node 1 has class -2; classes count from 0");
   EXPECT_EQ(error_of([] { class_targets({0, 7}); }), "the largest class is 7, but there are only 2 nodes");
 }

@@ -129,6 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"bregman_gat_edge_weights", "bregman", "gat", "none", true},
         Case{"badmm_graphsage", "badmm", "graphsage"},
         Case{"badmm_edge_weights", "badmm", "gcn", "batch", true}, Case{"gcn_lpa", "gcn-lpa", "gcn-lpa"},
+        Case{"correct_and_smooth", "correct-and-smooth", "gcn"},
         Case{"regression", "bregman", "gcn", "none", false, Task::kRegression},
         Case{"labels", "bregman", "gcn", "none", false, Task::kMultiLabel}),
     [](const auto& param) { return std::string(param.param.name); });

@@ -14,21 +14,11 @@ using test::relative_error;
 
 constexpr double kValue = 1e-9, kGradient = 1e-7;
 
-std::vector<double> one_hot(const Targets& targets) {
-  std::vector<double> values(targets.classes.size() * targets.width, 0.0);
-  for (size_t node = 0; node < targets.classes.size(); ++node) {
-    values[node * targets.width + targets.classes[node]] = 1.0;
-  }
-  return values;
-}
-
 test::Problem problem_of(const GoldenCase& golden, const std::string& loss) {
   test::Problem problem;
   problem.data.graph = golden.graph();
   problem.data.targets = golden.targets();
-  if (loss.ends_with("ls") || loss == "mse") {
-    problem.data.targets = {Task::kRegression, golden.classes(), {}, one_hot(problem.data.targets), {}};
-  }
+  if (loss.ends_with("ls") || loss == "mse") problem.data.targets = one_hot(problem.data.targets);
   problem.split.train = golden.train_nodes();
   problem.model = golden.model();
   problem.model_options = golden.options();

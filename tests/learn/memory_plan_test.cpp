@@ -141,6 +141,7 @@ TEST(MemoryPlan, CountsTheTensorsThatAreThere) {
 TEST(MemoryPlan, CountsTheParametersOfEveryModel) {
   const Dataset data = make_karate();
   for (const ModelInfo& info : models()) {
+    if (info.name == "none") continue;
     const TrainRequest request = request_for(info.name, info.name == "gcn-lpa" ? "gcn-lpa" : "ce");
     const MemoryPlan plan = memory_plan(training_size(data, request), request);
     const auto model = info.make(model_shape(data.graph, 34, 4), request.model_options, 1, at::kFloat);
@@ -161,7 +162,7 @@ TEST(MemoryPlan, RunsAtOnceAddUp) {
   EXPECT_EQ(there.runs_at_once, 16);
   EXPECT_EQ(memory_plan(thousand_nodes(), request, there.once() + 5 * there.each_run()).runs_at_once, 5);
   EXPECT_EQ(memory_plan(thousand_nodes(), request, 1).runs_at_once, 1);
-  EXPECT_EQ(most_runs_at_once(request, 2'000'001), 1);
+  EXPECT_EQ(most_at_once(at::kCUDA, 2'000'001), 1);
 }
 
 TEST(MemoryPlan, KnowsWhatTheHostHas) {

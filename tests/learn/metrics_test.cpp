@@ -200,6 +200,19 @@ TEST(TargetScaling, StandardisesByTheTrainingNodesAndBack) {
   EXPECT_EQ(wide.undo(scores_of({0, 0}, 2)).transport.numel(), 0);
 }
 
+TEST(TargetScaling, OfNothingLeavesValuesAsTheyAre) {
+  const Targets values = one_hot(class_targets({0, 2, -1, 1}));
+  const TargetScaling none;
+  const Targets same = none.apply(values);
+  ASSERT_EQ(same.values.size(), values.values.size());
+  for (size_t i = 0; i < values.values.size(); ++i) {
+    EXPECT_TRUE(test::same_number(same.values[i], values.values[i])) << i;
+  }
+  const Scores scores{at::rand({4, 3}), at::rand({4, 3})};
+  EXPECT_TRUE(at::equal(none.undo(scores).network, scores.network));
+  EXPECT_TRUE(at::equal(none.undo(scores).transport, scores.transport));
+}
+
 TEST(TargetScaling, LeavesClassesAlone) {
   const Targets targets = class_targets({0, 1, 1});
   const std::vector<NodeId> all = {0, 1, 2};

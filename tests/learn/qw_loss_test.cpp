@@ -255,6 +255,32 @@ TEST(QwLoss, SumIsTheMeanTimesTheLabels) {
   EXPECT_LT(known, 2 * static_cast<int64_t>(problem.split.train.size()));
 }
 
+// The paper's regression of one-hot labels: lambda times the mean over nodes and classes, as they are.
+TEST(QwLoss, OneHotValuesAreFittedByTheMeanOverNodesAndClasses) {
+  for (const char* solver : {"mse", "bregman"}) {
+    Problem problem = small_problem(solver);
+    const Targets classes = problem.data.targets;
+    problem.data.targets = one_hot(classes);
+    problem.model_options.dropout = 0;
+    problem.options.lambda = 7;
+    const Training training(problem);
+    const auto learner = make_learner(training.input());
+    const at::Tensor predicted = learner->predict().sum().cpu();
+    const double cost = learner->flow() == nullptr ? 0.0 : learner->flow()->cost();
+    double squares = 0;
+    for (const NodeId node : problem.split.train) {
+      for (int64_t c = 0; c < 3; ++c) {
+        const double error = predicted[node][c].item<double>() - (classes.classes[node] == c ? 1.0 : 0.0);
+        squares += error * error;
+      }
+    }
+    const double mean = squares / (3.0 * static_cast<double>(problem.split.train.size()));
+    const StepReport report = learner->step(0);
+    EXPECT_NEAR(report.divergence, mean, 1e-12 * mean);
+    EXPECT_NEAR(report.loss, learner->flow() == nullptr ? mean : cost + 7 * mean, 1e-10);
+  }
+}
+
 TEST(QwLoss, OtherTasksTrainAndImprove) {
   for (const char* solver : {"ce", "bregman", "proximal", "badmm"}) {
     for (const Task task : {Task::kRegression, Task::kMultiLabel}) {

@@ -62,6 +62,8 @@ void expect_same_result(const RunResult& actual, const RunResult& expected) {
     EXPECT_EQ(actual.flow->nonzeros, expected.flow->nonzeros);
     EXPECT_EQ(actual.flow->violation, expected.flow->violation);
     EXPECT_EQ(actual.flow->quantiles, expected.flow->quantiles);
+    EXPECT_EQ(actual.flow->histogram.limit, expected.flow->histogram.limit);
+    EXPECT_EQ(actual.flow->histogram.counts, expected.flow->histogram.counts);
   }
   EXPECT_EQ(actual.scaling.mean(), expected.scaling.mean());
 }
@@ -97,6 +99,20 @@ TEST(Run, LeavesItsFilesAndIsDoneOnce) {
   EXPECT_EQ(epochs, 0);
   for (int run = 0; run < 2; ++run) expect_same_result(second[run], first[run]);
   EXPECT_EQ(second[0].step_ms, 0.0);
+}
+
+TEST(Run, SummariesOfFlowsWithoutAHistogramAreStillRead) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  const TrainRequest request = small_request();
+  RunResult expected = train(data, request, folder.path())[0];
+  EXPECT_EQ(expected.flow->histogram.counts.size(), static_cast<size_t>(FlowHistogram::kBins));
+  auto summary = nlohmann::ordered_json::parse(read_file(folder.path() / "run-0/summary.json"));
+  EXPECT_EQ(summary.at("flow").at("histogram").at("limit"), expected.flow->histogram.limit);
+  summary.at("flow").erase("histogram");
+  folder.write("run-0/summary.json", summary.dump());
+  expected.flow->histogram = {};
+  expect_same_result(train(data, request, folder.path())[0], expected);
 }
 
 TEST(Run, AloneInParallelOrInMemoryGivesTheSame) {
@@ -263,6 +279,29 @@ TEST(Reload, GivesTheScoresOfTheTrainingsEndBitForBit) {
   }
 }
 
+// Solvers that spread the labels of the training nodes find them again.
+TEST(Reload, SpreadsLabelsAsAtTheTrainingsEnd) {
+  for (const char* solver : {"label-propagation", "correct-and-smooth"}) {
+    for (const bool values : {false, true}) {
+      const bool no_network = std::string(solver) == "label-propagation";
+      if (values && !no_network) continue;
+      const test::TemporaryFolder folder;
+      const Dataset data = values ? data_with_values() : small_data();
+      TrainRequest request = small_request(solver);
+      request.model = no_network ? "none" : "mlp";
+      request.checkpoint_every = 1;
+      request.runs = 2;
+      const std::vector<RunResult> results = train(data, request, folder.path());
+      EXPECT_EQ(results[1].epochs, no_network ? 1 : 8);
+      const Reloaded reloaded = reload(folder.path() / "run-1", request, data, data);
+      EXPECT_TRUE(reloaded.scores.in_label_space);
+      EXPECT_EQ(predictions_csv(data, reloaded.scores), read_file(folder.path() / "run-1/predictions.csv"));
+      expect_same_metrics(measure(data.targets, split_of(request, data, 1).test, reloaded.scores),
+                          results[1].test);
+    }
+  }
+}
+
 // The same nodes in the opposite order, and two that are new: one alone, one beside an old node.
 Dataset turned_around(const Dataset& data, bool beside) {
   const auto count = static_cast<NodeId>(data.graph.num_nodes());
@@ -315,6 +354,28 @@ TEST(Reload, OnOtherDataMatchesNodesByIdAndBringsNothingToNewOnes) {
     EXPECT_THAT(csv, testing::HasSubstr(",new\n"));
     EXPECT_THAT(csv, testing::ContainsRegex("new alone,.*,0,0,0,yes\n"));
     EXPECT_THAT(csv, testing::ContainsRegex("n44,.*,no\n"));
+  }
+}
+
+TEST(Reload, SpreadsLabelsOnOtherDataFromTheNodesThatHadThem) {
+  for (const char* solver : {"label-propagation", "correct-and-smooth"}) {
+    const test::TemporaryFolder folder;
+    Dataset data = small_data();
+    for (NodeId node = 0; node < 45; ++node) data.node_ids.push_back("n" + std::to_string(node));
+    TrainRequest request = small_request(solver);
+    request.model = request.learn.solver == "label-propagation" ? "none" : "mlp";
+    train(data, request, folder.path());
+    const fs::path run = folder.path() / "run-0";
+    const at::Tensor known = reload(run, request, data, data).scores.sum();
+    const at::Tensor alone = reload(run, request, data, turned_around(data, false)).scores.sum();
+    EXPECT_LE((alone.slice(0, 0, 45).flip(0) - known).abs().max().item<float>(), 1e-5f) << solver;
+    const at::Tensor beside = reload(run, request, data, turned_around(data, true)).scores.sum();
+    EXPECT_GT((beside[46] - alone[46]).abs().max().item<float>(), 1e-3f) << solver;
+
+    Dataset others = turned_around(data, false);
+    for (std::string& id : others.node_ids) id += " of others";
+    const Scores scores = reload(run, request, data, others).scores;
+    EXPECT_TRUE(at::isfinite(scores.sum()).all().item<bool>()) << solver;
   }
 }
 

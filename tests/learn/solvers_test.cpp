@@ -233,7 +233,8 @@ TEST(Solvers, SayWhatTheyCannotDo) {
   problem.options.balanced = true;
   EXPECT_EQ(refusal_of(problem), "--balanced needs classes");
   EXPECT_EQ(refusal_of(small_problem("sgd")),
-            "solver 'sgd' is unknown; known: badmm, bregman, ce, exact, gcn-lpa, mse, proximal");
+            "solver 'sgd' is unknown; known: badmm, bregman, ce, correct-and-smooth, exact, gcn-lpa, "
+            "label-propagation, mse, proximal");
 }
 
 TEST(Solvers, RefuseAStateThatIsNotTheirs) {

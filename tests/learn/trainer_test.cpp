@@ -157,18 +157,19 @@ TEST_P(Checkpoints, AtAnyEpochGiveTheSameEnd) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, Checkpoints,
-                         testing::Values(CheckpointCase{"ce", "ce", "gcn", "none", false},
-                                         CheckpointCase{"ce_batch_norm", "ce", "gcn", "batch", false},
-                                         CheckpointCase{"bregman", "bregman", "gat", "none", false},
-                                         CheckpointCase{"bregman_edge_weights", "bregman", "gcn", "batch",
-                                                        true},
-                                         CheckpointCase{"proximal", "proximal", "chebnetii", "none", false},
-                                         CheckpointCase{"badmm", "badmm", "graphsage", "none", false},
-                                         CheckpointCase{"exact", "exact", "gcn", "batch", false},
-                                         CheckpointCase{"badmm_edge_weights", "badmm", "gcn", "batch", true},
-                                         CheckpointCase{"gcn_lpa", "gcn-lpa", "gcn-lpa", "none", false}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Solvers, Checkpoints,
+    testing::Values(CheckpointCase{"ce", "ce", "gcn", "none", false},
+                    CheckpointCase{"ce_batch_norm", "ce", "gcn", "batch", false},
+                    CheckpointCase{"bregman", "bregman", "gat", "none", false},
+                    CheckpointCase{"bregman_edge_weights", "bregman", "gcn", "batch", true},
+                    CheckpointCase{"proximal", "proximal", "chebnetii", "none", false},
+                    CheckpointCase{"badmm", "badmm", "graphsage", "none", false},
+                    CheckpointCase{"exact", "exact", "gcn", "batch", false},
+                    CheckpointCase{"badmm_edge_weights", "badmm", "gcn", "batch", true},
+                    CheckpointCase{"correct_and_smooth", "correct-and-smooth", "mlp", "none", false},
+                    CheckpointCase{"gcn_lpa", "gcn-lpa", "gcn-lpa", "none", false}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 std::string refusal_of(const Training& training, const std::vector<Buffer>& tensors,
                        const SafetensorsMetadata& metadata) {
@@ -286,16 +287,17 @@ TEST_P(Leaks, NothingLearnsFromLabelsOfTestAndValidation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, Leaks,
-                         testing::Values(CheckpointCase{"ce", "ce", "gcn", "batch", false},
-                                         CheckpointCase{"bregman", "bregman", "gat", "none", false},
-                                         CheckpointCase{"bregman_edge_weights", "bregman", "gcn", "none",
-                                                        true},
-                                         CheckpointCase{"proximal", "proximal", "appnp", "none", false},
-                                         CheckpointCase{"badmm", "badmm", "gin", "none", false},
-                                         CheckpointCase{"exact", "exact", "gcn", "none", false},
-                                         CheckpointCase{"gcn_lpa", "gcn-lpa", "gcn-lpa", "none", false}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Solvers, Leaks,
+    testing::Values(CheckpointCase{"ce", "ce", "gcn", "batch", false},
+                    CheckpointCase{"bregman", "bregman", "gat", "none", false},
+                    CheckpointCase{"bregman_edge_weights", "bregman", "gcn", "none", true},
+                    CheckpointCase{"proximal", "proximal", "appnp", "none", false},
+                    CheckpointCase{"badmm", "badmm", "gin", "none", false},
+                    CheckpointCase{"exact", "exact", "gcn", "none", false},
+                    CheckpointCase{"correct_and_smooth", "correct-and-smooth", "mlp", "none", false},
+                    CheckpointCase{"gcn_lpa", "gcn-lpa", "gcn-lpa", "none", false}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 class Threads : public testing::TestWithParam<CheckpointCase> {};
 
@@ -326,16 +328,17 @@ TEST_P(Threads, AnyNumberGivesTheSameBits) {
   at::set_num_threads(of_torch);
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, Threads,
-                         testing::Values(CheckpointCase{"ce", "ce", "gcn", "batch", false},
-                                         CheckpointCase{"bregman", "bregman", "gat", "none", false},
-                                         CheckpointCase{"bregman_edge_weights", "bregman", "gcn", "layer",
-                                                        true},
-                                         CheckpointCase{"proximal", "proximal", "bernnet", "none", false},
-                                         CheckpointCase{"exact", "exact", "gcn", "none", false},
-                                         CheckpointCase{"badmm", "badmm", "graphsage", "none", false},
-                                         CheckpointCase{"gcn_lpa", "gcn-lpa", "gcn-lpa", "none", false}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Solvers, Threads,
+    testing::Values(CheckpointCase{"ce", "ce", "gcn", "batch", false},
+                    CheckpointCase{"bregman", "bregman", "gat", "none", false},
+                    CheckpointCase{"bregman_edge_weights", "bregman", "gcn", "layer", true},
+                    CheckpointCase{"proximal", "proximal", "bernnet", "none", false},
+                    CheckpointCase{"exact", "exact", "gcn", "none", false},
+                    CheckpointCase{"badmm", "badmm", "graphsage", "none", false},
+                    CheckpointCase{"correct_and_smooth", "correct-and-smooth", "mlp", "none", false},
+                    CheckpointCase{"gcn_lpa", "gcn-lpa", "gcn-lpa", "none", false}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
 }  // namespace qw

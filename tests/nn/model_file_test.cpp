@@ -185,7 +185,7 @@ TEST_F(ModelFile, DescriptionErrors) {
   EXPECT_EQ(
       error_with([](Json& document) { document["model"] = "gnc"; }),
       "model 'gnc' is unknown; did you mean 'gcn'? known: appnp, bernnet, chebnetii, gat, gcn, gcn-lpa, "
-      "gin, graphsage, mlp");
+      "gin, graphsage, mlp, none");
   EXPECT_EQ(error_with([](Json& document) { document.erase("options"); }), "has no \"options\"");
   EXPECT_EQ(error_with([](Json& document) { document["options"] = 1; }), "model: expected a JSON object");
   EXPECT_EQ(

@@ -9,7 +9,7 @@
 
 namespace qw {
 
-// How to read. Most matter for a person's own CSV only; every reader honours `directed`. The command line has
+// How to read. Most matter for a person's own CSV only; every reader honours `directed` and `one_hot`. The command line has
 // the same names (--edge-cost) and shows the same texts.
 struct LoadOptions {
   bool directed = false;
@@ -18,6 +18,7 @@ struct LoadOptions {
   std::string id;
   std::string target;
   std::string task = "auto";
+  bool one_hot = false;
   std::vector<std::string> features;
   std::vector<std::string> drop;
   std::string split_column;

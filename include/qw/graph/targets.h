@@ -16,7 +16,8 @@ struct Targets {
   Task task = Task::kNone;
   int64_t width = 0;  // classes, labels or values per node
 
-  std::vector<int32_t> classes;  // classification: [N], -1 where the label is missing
+  // Classification, and values that one_hot() made of it: [N], -1 where the label is missing.
+  std::vector<int32_t> classes;
   std::vector<double> values;    // multi-label (0 or 1) and regression: [N * width], NaN where missing
 
   std::vector<std::string> names;  // empty, or one per class, label or value
@@ -30,5 +31,8 @@ struct Targets {
 // there are more classes than nodes.
 Targets class_targets(std::vector<int32_t> classes, std::vector<std::string> names = {});
 Targets value_targets(std::vector<double> values, std::vector<std::string> names = {});
+// Classes as values to be fitted: 1 for a node's class, 0 for the others, NaN where it is missing; splits may
+// still draw from each class. Throws qw::Error when there are no classes.
+Targets one_hot(const Targets& classes);
 
 }  // namespace qw

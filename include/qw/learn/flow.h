@@ -19,14 +19,24 @@ struct FlowOptions {
   uint64_t seed = 0;
 };
 
-// Distribution of |F| over the edges of the graph and the columns.
+// How often the values of a flow are where: equal bins over [-limit, limit], values beyond in the outermost.
+struct FlowHistogram {
+  static constexpr int64_t kBins = 121;  // an odd number: exact zeros have the one in the middle
+
+  double limit = 0;             // the 99.9 % quantile of |F|, or its largest value where that is 0
+  std::vector<int64_t> counts;  // empty where it was not taken
+};
+
+// Distribution of F over the edges that may carry flow and the columns.
 struct FlowSummary {
   double l1 = 0;         // sum of cost * |F|
   int64_t nonzeros = 0;  // of entries
   int64_t entries = 0;   // edges that may carry flow, times columns
   double violation = 0;  // of optimality, before the step that made this flow; 0 before any
-  // Of |F| at 0, 1/4, 1/2, 3/4, 0.9, 0.99, 1; of more than 2^26 entries every k-th is looked at.
+  // Of |F| at 0, 1/4, 1/2, 3/4, 0.9, 0.99, 1; of more than 2^26 entries every k-th is looked at, here and in
+  // the histogram.
   std::vector<double> quantiles;
+  FlowHistogram histogram;
 };
 
 // S on some edges only, ascending: what a flow on these brings.

@@ -1,6 +1,7 @@
 // One training: a network, its optimiser and, for the QW loss, a flow; and solvers, the ways to take a step.
 //
-// A solver is one file in src/learn/solvers: a class with step() and its registration.
+// A solver is one file in src/learn/solvers: a class with step() and its registration, and what it makes of
+// the scores once training is over.
 #pragma once
 
 #include <filesystem>
@@ -90,10 +91,12 @@ class Learner {
   virtual StepReport step(int64_t epoch) = 0;
 
   virtual Scores predict();  // without dropout, and without a gradient
+  // Training is over: from here on predict() gives what SolverInfo::finish makes of the scores.
+  void finish() { finished_ = true; }
   // The divergence of the scores on labelled nodes, always their mean, as the loss weighs it: lambda times it
   // plus the flow's cost, or it alone.
   virtual ValidationLoss validation_loss(const Scores& scores, const LabelTensors& labels);
-  // Whether more steps would change nothing that matters; only ever true with a fixed network.
+  // Whether more steps would change nothing that matters; only ever true without a network that learns.
   virtual bool settled() const { return false; }
   // Whether steps and predictions work on the device alone, so that they can be captured.
   virtual bool stays_on_device() const { return !network_is_fixed(); }
@@ -140,15 +143,31 @@ class Learner {
   std::optional<Flow> flow_;
   at::Tensor none_;
   at::Tensor fixed_scores_;  // of a fixed network, once computed
+  bool finished_ = false;
+};
+
+// What a prediction can go by beside the scores of network and flow.
+struct FinishInput {
+  const GraphTensors& graph;
+  const LabelTensors& labels;  // of the training nodes
+  Divergence kind;
+  const LearnOptions& options;
 };
 
 struct SolverInfo {
   std::string name;
-  std::string summary;
+  std::string summary;  // one line for --help
   std::unique_ptr<Learner> (*make)(const LearnInput&);
+  bool has_flow = false;
+  // What is predicted when training is over, of the scores of network and flow, and again when a folder is
+  // read; null: these scores.
+  Scores (*finish)(const Scores&, const FinishInput&) = nullptr;
+  bool has_network = true;  // else it wants a model without parameters
 };
 const std::vector<SolverInfo>& solvers();
-// The learner of options.solver; throws qw::UsageError that lists the known ones.
+// Throws qw::UsageError that lists the known ones.
+const SolverInfo& find_solver(std::string_view name);
+// The learner of options.solver; throws qw::UsageError when that is unknown or does not go with the model.
 std::unique_ptr<Learner> make_learner(const LearnInput& input);
 
 struct SolverRegistration {

@@ -26,6 +26,11 @@ struct LearnOptions {
   int64_t solve_every = 0;
   double lpa_weight = 1.0;
   int64_t lpa_steps = 5;
+  int64_t propagation_steps = 50;
+  double propagation_alpha = 0.9;
+  double correct_alpha = 0.8;
+  double correct_scale = 0.0;
+  double smooth_alpha = 0.8;
   bool balanced = false;
   int64_t epochs = 1000;
   int64_t patience = 200;

@@ -44,6 +44,12 @@ struct TrainRequest {
 nlohmann::ordered_json to_json(const TrainRequest& request);
 TrainRequest request_from_json(const nlohmann::ordered_json& document, const std::string& file);
 
+// The options of a request by name, whichever of its parts they belong to: what differs from the defaults,
+// without the data and what changes no result (runs, device, checkpoint_every).
+nlohmann::ordered_json options_json(const TrainRequest& request);
+// Sets options by name; throws qw::UsageError that begins with `context`.
+void set_options(TrainRequest& request, const nlohmann::ordered_json& options, const std::string& context);
+
 // The seed of a run, for its split, its initial values and its dropouts.
 uint64_t seed_of_run(const TrainRequest& request, int64_t run);
 
@@ -64,6 +70,16 @@ struct RunResult {
   TargetScaling scaling;  // in which the model learned
 };
 
+// One run of a request.
+struct Training {
+  TrainRequest request;
+  int64_t run = 0;
+};
+
+nlohmann::ordered_json to_json(const RunResult& result);
+// Throws nlohmann::json::exception on what is no such thing.
+RunResult result_from_json(const nlohmann::ordered_json& json);
+
 struct TrainProgress {
   int64_t run = 0;
   int64_t runs = 1;
@@ -77,6 +93,23 @@ struct TrainProgress {
 std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request,
                              const std::filesystem::path& folder,
                              const std::function<void(const TrainProgress&)>& progress = {});
+
+// Where trainings come from and go to, each function called by one thread at a time.
+struct TrainingFeed {
+  // Up to `most` more; none: that was all. On a GPU those that are taken together train together: they should
+  // have the same model and solver.
+  std::function<std::vector<Training>(int64_t most)> take;
+  std::function<void(const Training&, const RunResult&)> done;
+  // One that went wrong, with the error's text; others go on. Without it the error ends all.
+  std::function<void(const Training&, const std::string&)> failed;
+  std::function<void(const Training&, const EpochRecord&)> epoch;  // may be empty
+};
+
+// Does them all, side by side where the graph is small; each gives the result it would give alone, to the
+// bit. All must ask for this `device` and these `scale_features`. The folder is that of their one request, or
+// empty: then nothing is kept on disk.
+void train_all(const Dataset& dataset, const std::string& device, const std::string& scale_features,
+               const TrainingFeed& feed, const std::filesystem::path& folder = {});
 
 // {"train": {"accuracy": {"mean", "std", "ci95", "runs"}}, ...} and what else a summary says.
 nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& dataset,

@@ -38,9 +38,11 @@ class Trainer {
 
   // Runs epochs until the end, or until `go_on` says no. On a CUDA device epochs are captured and replayed,
   // up to `at_once` before `go_on` is asked about the first of them and ending at multiples of it: what comes
-  // out is the same, and only after the last of them are learner and history in step.
+  // out is the same, and only after the last of them are learner and history in step. Throws qw::Error when
+  // the loss is not finite any more.
   void run(const GoOn& go_on = {}, int64_t at_once = 1);
   bool finished() const { return finished_; }
+  const std::string& failure() const { return failure_; }  // why it went wrong; empty: it did not
   // Whether its epochs can be captured: on a CUDA device, but for solvers that compute on the host.
   bool can_replay() const;
 
@@ -73,7 +75,7 @@ class Trainer {
   bool should_stop(const EpochRecord& record) const;
   // Nothing to choose by, or nothing to choose: with a fixed network the flow is simply fitted.
   bool keeps_last() const { return input_.split.val.empty() || !input_.network_from.empty(); }
-  void check_finite(const EpochRecord& record) const;
+  bool fails(const EpochRecord& record);  // and then it is finished
 
   LearnInput input_;
   std::unique_ptr<Learner> learner_;
@@ -83,11 +85,13 @@ class Trainer {
   std::vector<Buffer> best_state_;
   std::vector<double> step_milliseconds_;  // of this process only
   bool finished_ = false;
+  std::string failure_;
   std::unique_ptr<DeviceEpochs> device_epochs_;
 };
 
 // Several trainings on one CUDA device: their epochs are launched together, and each has the result it would
-// have alone, to the bit. `go_on` belongs to the trainer of the same place; the one that says no pauses.
+// have alone, to the bit. `go_on` belongs to the trainer of the same place; the one that says no pauses. One
+// that fails says so in failure(); nothing is thrown.
 void run_together(const std::vector<Trainer*>& trainers, const std::vector<GoOn>& go_on, int64_t at_once);
 
 }  // namespace qw

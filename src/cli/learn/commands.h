@@ -11,8 +11,11 @@ void add_train_command(CLI::App& app, const GlobalOptions& global);
 void add_predict_command(CLI::App& app, const GlobalOptions& global);
 void add_eval_command(CLI::App& app, const GlobalOptions& global);
 void add_explain_command(CLI::App& app, const GlobalOptions& global);
+void add_sweep_command(CLI::App& app, const GlobalOptions& global);
+void add_reproduce_command(CLI::App& app, const GlobalOptions& global);
+void add_presets_command(CLI::App& app, const GlobalOptions& global);
 
-// The data of a training, from its config.json.
+// The data of a training, from its config.json; a name alone will do.
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file);
 
 double peak_rss_mb();

@@ -336,7 +336,7 @@ void explain(const ExplainArguments& arguments, const GlobalOptions& global) {
   const Reloaded reloaded = reload(opened.folder, opened.request, dataset, dataset);
   Explanation explanation{dataset, split_of(opened.request, dataset, arguments.run.run),
                           node,    scores_of(reloaded.scores, node, dataset.targets.task),
-                          {},      reloaded.scores.transport.numel() > 0,
+                          {},      std::filesystem::exists(opened.folder / "flow.safetensors"),
                           {}};
   explanation.predicted = predicted_columns(dataset.targets, explanation.scores);
   const std::vector<int64_t> columns =

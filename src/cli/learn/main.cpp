@@ -32,6 +32,11 @@ int main(int argc, char** argv) {
         qw::cli::add_eval_command(app, global);
         qw::cli::add_explain_command(app, global);
         qw::cli::add_bench_command(app, global);
+        qw::cli::add_presets_command(app, global);
+#if QW_HAS_SQLITE
+        qw::cli::add_sweep_command(app, global);
+        qw::cli::add_reproduce_command(app, global);
+#endif
       },
       without_backtrace);
 }

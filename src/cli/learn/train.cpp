@@ -9,6 +9,7 @@
 
 #include "cli/learn/commands.h"
 #include "cli/learn/dry_run.h"
+#include "cli/learn/options_text.h"
 #include "cli/table.h"
 #include "core/file.h"
 #include "core/progress.h"
@@ -19,6 +20,7 @@
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 #include "qw/learn/run.h"
+#include "qw/study/presets.h"
 
 namespace qw::cli {
 namespace {
@@ -28,9 +30,11 @@ struct TrainArguments {
   TrainRequest request;
   std::string out;
   std::string resume;
+  std::string preset;
   bool dry_run = false;
 };
 
+constexpr const char* kAutomatic = "auto";
 constexpr int64_t kLineEvery = 100;  // epochs, where there is no terminal
 
 // On a terminal one line that changes; else a line now and then.
@@ -138,6 +142,31 @@ nlohmann::ordered_json config_of(const std::string& folder) {
   return document;
 }
 
+bool is_written(const CLI::App& command, const std::string& field) {
+  std::string option = "--" + field;
+  std::replace(option.begin(), option.end(), '_', '-');
+  return command.count(option) > 0;
+}
+
+// The preset's options, but for those that were written on this command line.
+void use_preset(const CLI::App& command, const Preset& preset, TrainRequest& request) {
+  nlohmann::ordered_json options = nlohmann::ordered_json::object();
+  for (const auto& [field, value] : preset.options.items()) {
+    if (!is_written(command, field)) options[field] = value;
+  }
+  set_options(request, options, fmt::format("preset {}", preset.name));
+  say(fmt::format("preset {}: {} ({})", preset.name, options_text(preset.options), preset.found_by));
+}
+
+// "cora/gcn/qw" is for cora, unless other data was given.
+void use_named_preset(const CLI::App& command, TrainArguments& arguments) {
+  const Preset& preset = find_preset(arguments.preset);
+  if (arguments.data.what.empty() && arguments.data.load.edges.empty()) {
+    arguments.data.what = preset.name.substr(0, preset.name.find('/'));
+  }
+  use_preset(command, preset, arguments.request);
+}
+
 // The request of the training whose flow is fitted again, with what was written on this command line instead.
 TrainRequest refit_request(const CLI::App& command, const TrainArguments& arguments) {
   const std::string folder = std::filesystem::absolute(arguments.request.refit_flow).string();
@@ -146,9 +175,7 @@ TrainRequest refit_request(const CLI::App& command, const TrainArguments& argume
   request_from_json(document, folder + "/config.json");  // says what is wrong with it
   for (const char* section : {"request", "model_options", "learn"}) {
     for (const auto& [field, value] : given.at(section).items()) {
-      std::string option = "--" + field;
-      std::replace(option.begin(), option.end(), '_', '-');
-      if (command.count(option) > 0) document[section][field] = value;
+      if (is_written(command, field)) document[section][field] = value;
     }
   }
   TrainRequest request = request_from_json(document, folder + "/config.json");
@@ -170,9 +197,15 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
     if (resumes) arguments.out = folder;
     arguments.data = data_from_json(arguments.request.data, config);
   } else {
+    if (!arguments.preset.empty() && arguments.preset != kAutomatic) use_named_preset(command, arguments);
     arguments.request.data = data_json(arguments.data);
   }
   const Dataset dataset = load(arguments.data);
+  if (arguments.preset == kAutomatic) {
+    use_preset(command,
+               automatic_preset(dataset, is_written(command, "model") ? arguments.request.model : ""),
+               arguments.request);
+  }
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
   std::vector<RunResult> results;
   {
@@ -199,9 +232,13 @@ double peak_rss_mb() {
 
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file) {
   DataArguments data;
+  if (json.is_string()) {
+    data.what = json.get<std::string>();
+    return data;
+  }
   try {
     data.what = json.at("what").get<std::string>();
-    load_fields(data.load, "qw").from_json(json.at("load"));
+    if (json.contains("load")) load_fields(data.load, "qw").from_json(json.at("load"));
   } catch (const std::exception& error) {
     fail(fmt::format("{}: \"data\" does not say what to load: {}", file, error.what()));
   }
@@ -221,7 +258,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
                           info.options.empty() ? "" : "; heeds --" + join(info.options, ", --"));
   }
   footer += "\nSolvers:";
-  for (const SolverInfo& info : solvers()) footer += fmt::format("\n  {:<12}{}", info.name, info.summary);
+  for (const SolverInfo& info : solvers()) footer += fmt::format("\n  {:<20}{}", info.name, info.summary);
   command->footer(footer);
   TrainRequest& request = arguments->request;
   FieldTable table("qw train");
@@ -244,6 +281,10 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
             "keep the networks of this training and fit only the flow, to labels that changed since; what is "
             "not said here "
             "is as it was there");
+  table.add(
+      "preset", arguments->preset, "NAME",
+      "settings found by a sweep, as data/model/method (see qw presets); auto: suited to the graph; what is "
+      "written here besides wins");
   table.add("dry_run", arguments->dry_run,
             "say what would be done and how much memory it takes; run nothing");
   add_options(*command, table);

@@ -35,9 +35,9 @@ std::unique_ptr<Learner> make_proximal(const LearnInput& input) {
 }
 
 const SolverRegistration bregman({"bregman", "QW loss, Adam on flow and network (Algorithm 1)",
-                                  make_bregman});
+                                  make_bregman, true});
 const SolverRegistration proximal({"proximal", "QW loss, proximal steps on the flow: exact zeros",
-                                   make_proximal});
+                                   make_proximal, true});
 
 }  // namespace
 }  // namespace qw

@@ -201,7 +201,7 @@ class Exact : public Learner {
 
 const SolverRegistration registration(
     {"exact", "QW loss by exact optimal transport: potentials as gradients, optimal flow",
-     make_solver<Exact>});
+     make_solver<Exact>, true});
 
 }  // namespace
 }  // namespace qw

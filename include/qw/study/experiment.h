@@ -1,0 +1,73 @@
+// The paper's experiments: what each trains, what the paper reports for it, and how ours compares.
+//
+// A table or figure is a list of cells; a cell is a request of `qw train`, made from a preset. Trainings are
+// done by do_work() and kept in a ResultStore, so that cells that several experiments share are trained once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qw/study/store.h"
+#include "qw/study/work.h"
+
+namespace qw {
+
+struct PaperValue {
+  double mean = 0;
+  double std = 0;  // as printed there: the half width of a 95 % bootstrap interval of the mean
+};
+
+struct ExperimentCell {
+  std::string row, column;  // of a table; series and panel of a figure
+  double x = 0;             // figures: where along the axis
+  TrainRequest request;
+  std::string preset;  // where the options come from; "" : there was none
+  std::optional<PaperValue> paper;
+};
+
+struct Experiment {
+  std::string name;  // "table1", "fig-lambda"
+  std::string title;
+  std::string metric = "accuracy";  // of the test nodes; "mse"; "step_ms"
+  std::vector<ExperimentCell> cells;
+  std::vector<std::string> notes;
+  int64_t runs = 10;
+  bool one_at_a_time = false;  // where time is what is measured
+
+  bool percent() const { return metric == "accuracy"; }
+  bool higher_is_better() const { return metric == "accuracy"; }
+};
+
+struct ExperimentOptions {
+  std::vector<std::string> models, datasets;  // only these; empty: all
+  int64_t runs = 10;
+  std::string arxiv;  // a folder of OGB's ogbn-arxiv; empty: a generated graph of its size instead
+};
+
+const std::vector<std::string>& experiment_names();
+// Throws qw::UsageError that lists the known ones.
+Experiment make_experiment(const std::string& name, const ExperimentOptions& options);
+
+// What the store lacks of it.
+Lacking lacking(const Experiment& experiment, ResultStore& store, const TrialScores& scores);
+
+struct MeasuredCell {
+  const ExperimentCell* cell = nullptr;
+  std::vector<double> values;  // of the metric, by run; percent where it is a share
+  Summary summary;
+  std::string error;                 // of a run that failed
+  std::optional<double> difference;  // to the paper's mean, in its standard deviations; above 0: better
+  int64_t parameters = 0;            // numbers of the flow
+  std::vector<StoredResult> results;
+};
+std::vector<MeasuredCell> measure(const Experiment& experiment, ResultStore& store);
+
+// Ours beside the paper's, and what to know about it; the same as CSV and JSON.
+std::string to_markdown(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
+std::string to_csv(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
+nlohmann::ordered_json to_json(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
+// A figure as SVG; "" for tables.
+std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
+
+}  // namespace qw

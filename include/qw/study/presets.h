@@ -1,0 +1,31 @@
+// Settings that were found by sweeps, by name: "cora/gcn/qw" is what qw found for that data set, model and
+// method. They stand in share/presets.json, each with the sweep that found it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "qw/learn/run.h"
+
+namespace qw {
+
+struct Preset {
+  std::string name;                // data/model/method
+  nlohmann::ordered_json options;  // of qw train, by name; model and solver among them
+  std::string found_by;
+};
+
+// All of them, by name.
+const std::vector<Preset>& presets();
+// Throws qw::UsageError that names what is near.
+const Preset& find_preset(const std::string& name);
+
+// QW settings for any graph and this model ("": one that suits it). The preset of a known graph if there is
+// one; else a robust choice by the kind of target and the share of edges within a class; `found_by` says why.
+Preset automatic_preset(const Dataset& dataset, const std::string& model);
+
+nlohmann::ordered_json to_json(const std::vector<Preset>& presets);
+std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, const std::string& file);
+
+}  // namespace qw

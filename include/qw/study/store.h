@@ -1,0 +1,75 @@
+// The results of many trainings in one SQLite file, which several processes may fill at the same time and
+// which survives any of them being killed.
+//
+//   config    what was trained: the data and the options that differ from the defaults, as JSON
+//   result    one row per config and run: metrics, time, device, or the error
+//   claim     who is at work on what; claims of a process that died are free again
+//   study     sweeps by name, as they were asked for
+//
+// Every change is one transaction of a write-ahead log.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qw/learn/run.h"
+
+namespace qw {
+
+// One run of one config.
+struct Trial {
+  int64_t config = 0;
+  int64_t run = 0;
+
+  auto operator<=>(const Trial&) const = default;
+};
+
+// The primary validation metric of every trial that is done; NaN where it failed.
+using TrialScores = std::map<Trial, double>;
+
+struct StoredResult {
+  RunResult result;  // of no meaning where there is an error
+  std::string error;
+  double seconds = 0;  // of wall time, alone or beside others
+  std::string device;
+};
+
+// For one thread at a time.
+class ResultStore {
+ public:
+  // Makes the file unless it is there; throws qw::Error on one that is something else.
+  explicit ResultStore(const std::filesystem::path& path);
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
+  ~ResultStore();
+
+  // The number of what this request would train, whatever its runs and device are; new if need be.
+  int64_t config_of(const TrainRequest& request);
+  TrainRequest request_of(int64_t config);            // the other way
+  nlohmann::ordered_json options_of(int64_t config);  // {"data": ..., options that differ from defaults}
+
+  std::optional<StoredResult> find(const Trial& trial);
+  TrialScores scores();
+
+  // Of these, in this order, up to `most` that nobody has done or is at work on; they are now ours.
+  std::vector<Trial> claim(const std::vector<Trial>& wanted, int64_t most);
+  void put(const Trial& trial, const StoredResult& result);  // and the claim is over
+
+  // Sweeps by name, as they were asked for last.
+  void set_study(const std::string& name, const nlohmann::ordered_json& description);
+  std::vector<std::pair<std::string, nlohmann::ordered_json>> studies();
+
+  const std::filesystem::path& path() const;
+
+ private:
+  struct Database;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace qw

@@ -1,0 +1,78 @@
+// Searches for good options, described by a JSON file (comments allowed):
+//
+//   {
+//     "method": "qw",                        // the last part of the names of presets
+//     "each": {"data": ["cora", "texas"],    // a search of its own for every combination
+//              "model": ["gcn", "gat"]},
+//     "fixed": {"epochs": 1000},             // options of qw train, by name
+//     "where": [{"if": {"model": "appnp"}, "fixed": {...}, "search": {...}}],
+//     "search": {"lr": [0.001, 0.01], "lambda": {"log": [0.01, 1000]},
+//                "solver": [{"solver": "bregman"}, {"solver": "badmm", "inner_steps": 2}]},
+//     "include": [{"lr": 0.05, "lambda": 1}],  // tried in any case, the rest as in "fixed"
+//     "strategy": "halving",                 // grid, random or halving
+//     "samples": 24,                         // random, halving: how many options are tried at first, beside
+//     "include" "runs": 10,                            // of the winner at least "first_runs": 1, "keep":
+//     0.3333,       // halving: runs of all; the share that goes on with 1 / keep times as many "seed": 1 //
+//     of the choice
+//   }
+//
+// A value of "search" that is an object sets several options. Numbers may be chosen from a list, or, unless
+// the strategy is grid, from {"uniform": [a, b]} and {"log": [a, b]}. Options are compared by the mean of
+// their primary validation metric alone; equal ones by their order. Options that fail are the last.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "qw/study/store.h"
+#include "qw/study/work.h"
+
+namespace qw {
+
+struct Rung {
+  int64_t configs = 0;  // how many of the best take part
+  int64_t runs = 0;     // of each, those of earlier rungs included
+};
+
+// One combination of "each".
+struct SweepCell {
+  std::string name;             // "cora/gcn/qw"
+  nlohmann::ordered_json each;  // {"data": "cora", "model": "gcn"}
+  std::vector<TrainRequest> configs;
+  std::vector<Rung> rungs;
+};
+
+// Throws qw::UsageError that begins with `file`.
+std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& description, const std::string& file);
+// A description from its text; throws qw::UsageError that names the line.
+nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& file);
+
+struct RankedConfig {
+  int64_t config = 0;
+  int64_t runs = 0;  // by which it is compared
+  double score = 0;  // mean validation metric; NaN: failed
+};
+
+class Sweep {
+ public:
+  // Numbers all configs.
+  Sweep(ResultStore& store, const std::vector<SweepCell>& cells);
+
+  struct Cell {
+    std::string name;
+    std::vector<int64_t> configs;
+    std::vector<Rung> rungs;
+  };
+  const std::vector<Cell>& cells() const { return cells_; }
+
+  Lacking lacking(const TrialScores& scores) const;
+  // Best first: those that came furthest, by their score there. Empty until the first rung is complete.
+  std::vector<RankedConfig> ranking(const Cell& cell, const TrialScores& scores) const;
+  bool finished(const Cell& cell, const TrialScores& scores) const;
+
+ private:
+  std::vector<Cell> cells_;
+};
+
+}  // namespace qw

@@ -1,0 +1,281 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/table.h"
+#include "core/text.h"
+#include "qw/core/error.h"
+#include "qw/data/card.h"
+#include "qw/report/paired.h"
+#include "report/run_summary.h"
+
+namespace qw::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CompareArguments {
+  std::vector<std::string> runs;
+  std::string metric;
+  std::string part = "test";
+};
+
+struct Metric {
+  std::string name;
+  std::string part;
+
+  bool higher_is_better() const { return name != "mse" && name != "mae"; }
+  bool is_share() const { return name == "accuracy" || name.ends_with("_f1"); }
+  double scale() const { return is_share() ? 100 : 1; }  // shares are shown as percent
+  const char* unit() const { return is_share() ? " points" : ""; }
+};
+
+struct Compared {
+  const RunSummary* run;
+  PairedComparison result;
+};
+
+const MetricSummary& metric_of(const RunSummary& run, const Metric& metric) {
+  std::vector<std::string> known;
+  for (const auto& [name, values] : run.parts.at(metric.part)) {
+    if (name == metric.name) return values;
+    known.push_back(name);
+  }
+  fail_usage(fmt::format("qw compare: --metric {} (of {})", unknown_name(metric.name, known), run.folder));
+}
+
+Metric chosen_metric(const CompareArguments& arguments, const RunSummary& first) {
+  const auto& known = first.parts.at(arguments.part);
+  if (known.empty()) fail(fmt::format("{} has no metrics of part {}", first.folder, arguments.part));
+  return {arguments.metric.empty() ? known.front().first : arguments.metric, arguments.part};
+}
+
+void check_same_task(const RunSummary& first, const RunSummary& other) {
+  if (first.data != other.data) {
+    fail(fmt::format("{} is a training on {} and {} one on {}{}: they cannot be paired", first.folder,
+                     first.name, other.folder, other.name,
+                     first.name == other.name ? " that was loaded otherwise" : ""));
+  }
+  if (first.split != other.split) {
+    fail(fmt::format("{} has split {} and {} has {}: they cannot be paired; train both with the same --split",
+                     first.folder, first.split, other.folder, other.split));
+  }
+}
+
+// Values of the seeds that both have, and that were measured in both.
+std::vector<std::pair<double, double>> pairs_of(const RunSummary& first, const RunSummary& other,
+                                                const Metric& metric) {
+  const std::vector<double>& baseline = metric_of(first, metric).runs;
+  const std::vector<double>& candidate = metric_of(other, metric).runs;
+  std::vector<std::pair<double, double>> pairs;
+  for (size_t i = 0; i < first.seeds.size(); ++i) {
+    const auto found = std::find(other.seeds.begin(), other.seeds.end(), first.seeds[i]);
+    const size_t j = found - other.seeds.begin();
+    // Stored splits go by the number of the run, all others by its seed.
+    if (found == other.seeds.end() || (first.split == "stored" && i != j)) continue;
+    if (std::isfinite(baseline[i]) && std::isfinite(candidate[j]))
+      pairs.emplace_back(baseline[i], candidate[j]);
+  }
+  return pairs;
+}
+
+PairedComparison compare(const RunSummary& first, const RunSummary& other, const Metric& metric) {
+  check_same_task(first, other);
+  std::vector<double> baseline, candidate;
+  for (const auto& [a, b] : pairs_of(first, other, metric)) {
+    baseline.push_back(a);
+    candidate.push_back(b);
+  }
+  if (baseline.empty()) {
+    fail(fmt::format("{} and {} have no measured seed in common: train both with the same --seed",
+                     first.folder, other.folder));
+  }
+  if (baseline.size() == 1) {
+    fail(fmt::format(
+        "{} and {} have one measured seed in common, and one pair has no interval: train both with "
+        "--runs 10",
+        first.folder, other.folder));
+  }
+  return compare_paired(baseline, candidate, metric.higher_is_better());
+}
+
+// What tells the runs apart: their solvers, their models, or both.
+std::string method(const RunSummary& run, const std::vector<RunSummary>& runs) {
+  const auto all_same = [&](std::string RunSummary::*member) {
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const RunSummary& each) { return each.*member == run.*member; });
+  };
+  if (all_same(&RunSummary::model)) return run.solver;
+  return all_same(&RunSummary::solver) ? run.model : run.model + " " + run.solver;
+}
+
+// "4.1 +- 0.9": one digit of the half width, at least one decimal.
+std::string with_interval(double value, double half_width) {
+  const double finest = half_width > 0 ? half_width : std::fabs(value);
+  const int decimals = finest > 0 ? std::clamp(-static_cast<int>(std::floor(std::log10(finest))), 1, 9) : 1;
+  return fmt::format("{:.{}f} +- {:.{}f}", value, decimals, half_width, decimals);
+}
+
+std::string tally(const PairedComparison& result) {
+  const auto counted = [](int64_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+  };
+  std::vector<std::string> parts;
+  if (result.wins > 0) parts.push_back(counted(result.wins, "win", "wins"));
+  if (result.ties > 0) parts.push_back(counted(result.ties, "tie", "ties"));
+  if (result.losses > 0) parts.push_back(counted(result.losses, "loss", "losses"));
+  return fmt::format("{} of {}", join(parts, ", "), result.pairs);
+}
+
+std::string sentence(const Compared& compared, const std::vector<RunSummary>& runs, const Metric& metric) {
+  const auto named = [&](const RunSummary& run) {
+    return fmt::format("{} ({})", method(run, runs), run.folder);
+  };
+  const PairedComparison& result = compared.result;
+  const std::string candidate = named(*compared.run), baseline = named(runs.front());
+  const double difference = metric.scale() * result.difference,
+               half_width = metric.scale() * result.half_width;
+  if (result.verdict == Verdict::kUndecided) {
+    return fmt::format("{} makes no difference to {} that {} seeds can show: {}{}{}, {}", candidate, baseline,
+                       result.pairs, difference > 0 ? "+" : "", with_interval(difference, half_width),
+                       metric.unit(), tally(result));
+  }
+  const bool helps = result.verdict == Verdict::kHelps;
+  return fmt::format("{} {} here by {}{} {} {}: {}", candidate, helps ? "helps" : "hurts",
+                     with_interval(std::fabs(difference), half_width), metric.unit(),
+                     helps ? "over" : "against", baseline, tally(result));
+}
+
+std::vector<std::string> warnings(const RunSummary& run) {
+  const DatasetCard* card = find_card(run.name);
+  if (run.duplicate_nodes.value_or(0) > 0) {
+    return {fmt::format(
+        "{} contains {} nodes that are copies of others (same neighbours and label) and leak from "
+        "train to test; such results compare only with others on the same data",
+        run.name, with_thousands(*run.duplicate_nodes))};
+  }
+  if (run.duplicate_nodes || card == nullptr || card->warning.empty()) return {};
+  return {fmt::format("{}: {}", run.name, card->warning)};
+}
+
+std::string as_text(const std::vector<RunSummary>& runs, const std::vector<Compared>& all,
+                    const Metric& metric) {
+  const auto number = [&](double value, const char* sign = "") {
+    if (!std::isfinite(value)) return std::string("-");
+    return (value > 0 ? sign : "") +
+           (metric.is_share() ? fmt::format("{:.2f}", 100 * value) : fmt::format("{:.4g}", value));
+  };
+  TextTable table({"run", "model", "solver",
+                   metric.part + " " + metric.name + (metric.is_share() ? ", %" : ""), "std", "difference",
+                   "wins/ties/losses", "p"});
+  std::string sentences;
+  for (const RunSummary& run : runs) {
+    const MetricSummary& values = metric_of(run, metric);
+    std::vector<std::string> row{run.folder, run.model, run.solver,
+                                 number(values.mean) + " +- " + number(values.ci95), number(values.std)};
+    if (&run == &runs.front()) {
+      row.insert(row.end(), {"", "", ""});
+    } else {
+      const Compared& compared = all[&run - &runs.front() - 1];
+      const PairedComparison& result = compared.result;
+      row.insert(row.end(), {number(result.difference, "+") + " +- " + number(result.half_width),
+                             fmt::format("{}/{}/{}", result.wins, result.ties, result.losses),
+                             fmt::format("{:.2g}", result.p_value)});
+      sentences += sentence(compared, runs, metric) + "\n";
+      const size_t most = std::max(run.seeds.size(), runs.front().seeds.size());
+      if (result.pairs < static_cast<int64_t>(most)) {
+        sentences +=
+            fmt::format("  {} pairs: {} has {} seeds, {} has {}\n", result.pairs, runs.front().folder,
+                        runs.front().seeds.size(), run.folder, run.seeds.size());
+      }
+    }
+    table.add(std::move(row));
+  }
+  return fmt::format("{}, split {}\n{}\n{}", runs.front().name, runs.front().split, table.text(), sentences);
+}
+
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json as_json(const std::vector<RunSummary>& runs, const std::vector<Compared>& all, const Metric& metric) {
+  Json json{{"data", runs.front().name},
+            {"split", runs.front().split},
+            {"part", metric.part},
+            {"metric", metric.name},
+            {"higher_is_better", metric.higher_is_better()}};
+  for (const RunSummary& run : runs) {
+    const MetricSummary& values = metric_of(run, metric);
+    json["runs"].push_back({{"run", run.folder},
+                            {"model", run.model},
+                            {"solver", run.solver},
+                            {"seeds", run.seeds.size()},
+                            {"mean", number_json(values.mean)},
+                            {"std", number_json(values.std)},
+                            {"ci95", number_json(values.ci95)}});
+  }
+  for (const Compared& each : all) {
+    const PairedComparison& result = each.result;
+    json["comparisons"].push_back({{"run", each.run->folder},
+                                   {"baseline", runs.front().folder},
+                                   {"pairs", result.pairs},
+                                   {"difference", result.difference},
+                                   {"interval", {result.lower(), result.upper()}},
+                                   {"wins", result.wins},
+                                   {"ties", result.ties},
+                                   {"losses", result.losses},
+                                   {"p", result.p_value},
+                                   {"verdict", verdict_name(result.verdict)},
+                                   {"sentence", sentence(each, runs, metric)}});
+  }
+  json["warnings"] = warnings(runs.front());
+  return json;
+}
+
+void compare_runs(const CompareArguments& arguments, const GlobalOptions& global) {
+  if (arguments.runs.size() < 2) {
+    fail_usage(
+        "qw compare: give two folders or more that qw train --out made; the others are compared with the "
+        "first");
+  }
+  std::vector<RunSummary> runs;
+  for (const std::string& folder : arguments.runs) runs.push_back(read_run_summary(folder));
+  const Metric metric = chosen_metric(arguments, runs.front());
+  std::vector<Compared> all;
+  for (size_t i = 1; i < runs.size(); ++i) all.push_back({&runs[i], compare(runs.front(), runs[i], metric)});
+  if (global.json) {
+    print_json(as_json(runs, all, metric));
+    return;
+  }
+  std::string text = as_text(runs, all, metric);
+  for (const std::string& warning : warnings(runs.front())) text += warning + "\n";
+  print_text(text);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, const GlobalOptions& global) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* command =
+      app.add_subcommand("compare", "whether one training is better than another, seed by seed");
+  command
+      ->add_option("runs", arguments->runs,
+                   "folders that qw train --out made; the others are compared with the first")
+      ->type_name("RUN");
+  FieldTable table("qw compare");
+  table.add(
+      "metric", arguments->metric, "NAME",
+      "what to compare: accuracy, macro_f1, micro_f1, r2, mse or mae; default: the first that the runs have");
+  table.add_choice("part", arguments->part, {"train", "val", "test"}, "of which nodes");
+  add_options(*command, table);
+  command->footer(
+      "Runs of the same seed have the same split and are paired. The difference has a 95 % interval by "
+      "Student's t; "
+      "p is that of Wilcoxon's signed-rank test, exact up to 25 pairs. \"helps\" and \"hurts\": the interval "
+      "leaves out "
+      "0.");
+  command->callback([arguments, &global] { compare_runs(*arguments, global); });
+}
+
+}  // namespace qw::cli

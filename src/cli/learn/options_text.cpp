@@ -1,0 +1,19 @@
+#include "cli/learn/options_text.h"
+
+#include <algorithm>
+
+namespace qw::cli {
+
+std::string options_text(const nlohmann::ordered_json& options, const std::vector<std::string>& without) {
+  std::string text;
+  for (const auto& [name, value] : options.items()) {
+    if (std::find(without.begin(), without.end(), name) != without.end() || value == false) continue;
+    std::string option = name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    text += (text.empty() ? "--" : " --") + option;
+    if (!value.is_boolean()) text += " " + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+}  // namespace qw::cli

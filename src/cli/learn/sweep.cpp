@@ -1,0 +1,328 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cli/learn/commands.h"
+#include "cli/learn/options_text.h"
+#include "cli/learn/work_report.h"
+#include "cli/table.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "qw/core/error.h"
+#include "qw/study/presets.h"
+#include "qw/study/sweep.h"
+#include "study/embedded.h"
+
+namespace qw::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kShipped = "sweeps/";
+
+struct SweepArguments {
+  std::string what;
+  std::string store = "sweep.db";
+  std::string device = "cpu";
+  std::vector<std::string> data, model;
+  int64_t samples = 0, first_runs = 0, runs = 0;  // 0: as the sweep says
+  int64_t top = 3;
+  std::string out;
+};
+
+// A file of a person's, or one that came with qw, by its name.
+Json description_of(const std::string& what) {
+  if (std::filesystem::exists(what)) return parse_sweep(read_file(what), what);
+  std::vector<std::string> shipped;
+  for (const auto& [path, text] : embedded_files()) {
+    if (!path.starts_with(kShipped)) continue;
+    const std::string name = std::filesystem::path(path).stem().string();
+    if (name == what) return parse_sweep(std::string(text), path);
+    shipped.push_back(name);
+  }
+  fail_usage(fmt::format("qw sweep: there is no file {}, nor a sweep of this name that came with qw: {}",
+                         in_quotes(what), join(shipped, ", ")));
+}
+
+// Only searches of these data sets or models; the others are left to other commands.
+void narrow(std::vector<SweepCell>& cells, const char* what, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return;
+  std::vector<std::string> known;
+  const auto name_of = [&](const SweepCell& cell) {
+    const Json value = cell.each.value(what, Json());
+    const Json name = value.is_object() ? value.value("what", value) : value;
+    return name.is_string() ? name.get<std::string>() : name.dump();
+  };
+  for (const SweepCell& cell : cells) {
+    if (std::find(known.begin(), known.end(), name_of(cell)) == known.end()) known.push_back(name_of(cell));
+  }
+  for (const std::string& name : wanted) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    fail_usage(fmt::format("qw sweep: --{} {} is not in this sweep, which has {}", what, in_quotes(name),
+                           join(known, ", ")));
+  }
+  std::erase_if(cells, [&](const SweepCell& cell) {
+    return std::find(wanted.begin(), wanted.end(), name_of(cell)) == wanted.end();
+  });
+}
+
+std::string spread_text(const std::vector<double>& values) {
+  const Summary summary = summarise(values);
+  return std::isnan(summary.mean) ? "failed" : fmt::format("{:.4f} +- {:.4f}", summary.mean, summary.ci95);
+}
+
+struct ShownConfig {
+  RankedConfig ranked;
+  Json options;
+  std::vector<double> val, test;
+  std::string error;  // of the first run that failed
+};
+
+// The options by which configs of a cell differ, and what they reached.
+ShownConfig shown(ResultStore& store, const RankedConfig& ranked) {
+  ShownConfig config{ranked, store.options_of(ranked.config), {}, {}, {}};
+  for (int64_t run = 0; run < ranked.runs; ++run) {
+    const std::optional<StoredResult> stored = store.find({ranked.config, run});
+    const bool failed = !stored->error.empty();
+    if (config.error.empty()) config.error = stored->error;
+    config.val.push_back(failed ? std::nan("") : stored->result.val.front().second);
+    config.test.push_back(failed ? std::nan("") : stored->result.test.front().second);
+  }
+  return config;
+}
+
+struct ShownCell {
+  std::string study, name;
+  bool begun = false, finished = false;
+  std::vector<ShownConfig> best;
+};
+
+std::vector<ShownCell> best_cells(ResultStore& store, const std::string& study, const Sweep& sweep,
+                                  int64_t top) {
+  const TrialScores scores = store.scores();
+  std::vector<ShownCell> cells;
+  for (const Sweep::Cell& cell : sweep.cells()) {
+    const bool begun = std::any_of(cell.configs.begin(), cell.configs.end(), [&](int64_t config) {
+      return scores.contains({config, 0});
+    });
+    ShownCell row{study, cell.name, begun, sweep.finished(cell, scores), {}};
+    for (const RankedConfig& ranked : sweep.ranking(cell, scores)) {
+      if (static_cast<int64_t>(row.best.size()) == top) break;
+      row.best.push_back(shown(store, ranked));
+    }
+    cells.push_back(std::move(row));
+  }
+  return cells;
+}
+
+// Of all sweeps that were asked for.
+std::vector<ShownCell> best_cells(ResultStore& store, int64_t top) {
+  std::vector<ShownCell> all;
+  for (const auto& [study, description] : store.studies()) {
+    const Sweep sweep(store, sweep_cells(description, study));
+    for (ShownCell& cell : best_cells(store, study, sweep, top)) all.push_back(std::move(cell));
+  }
+  return all;
+}
+
+void print_cells(const std::vector<ShownCell>& cells, bool json) {
+  if (json) {
+    Json document = Json::array();
+    for (const ShownCell& cell : cells) {
+      Json best = Json::array();
+      for (const ShownConfig& config : cell.best) {
+        best.push_back({{"options", config.options},
+                        {"runs", config.ranked.runs},
+                        {"val", config.val},
+                        {"test", config.test}});
+        if (!config.error.empty()) best.back()["error"] = config.error;
+      }
+      document.push_back(
+          {{"sweep", cell.study}, {"name", cell.name}, {"finished", cell.finished}, {"best", best}});
+    }
+    return print_json(document);
+  }
+  TextTable table({"search", "runs", "validation", "test", "options"});
+  int64_t untouched = 0;
+  for (const ShownCell& cell : cells) {
+    if (!cell.begun) {
+      ++untouched;
+      continue;
+    }
+    if (cell.best.empty()) table.add({cell.name, "0", "-", "-", "not yet"});
+    for (const ShownConfig& config : cell.best) {
+      table.add({cell.name + (cell.finished ? "" : " (goes on)"), fmt::format("{}", config.ranked.runs),
+                 spread_text(config.val), spread_text(config.test),
+                 options_text(config.options, {"data", "model", "split"}) +
+                     (config.error.empty() ? "" : ": " + config.error)});
+    }
+  }
+  print_text(table.text());
+  if (untouched > 0) print_text(fmt::format("{} of {} searches have not begun\n", untouched, cells.size()));
+}
+
+void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
+  use_threads_in_libtorch();
+  Json description = description_of(arguments.what);
+  const std::pair<const char*, int64_t> instead[] = {
+      {"samples", arguments.samples}, {"first_runs", arguments.first_runs}, {"runs", arguments.runs}};
+  for (const auto& [name, value] : instead) {
+    if (value > 0) description[name] = value;
+  }
+  std::vector<SweepCell> cells = sweep_cells(description, arguments.what);
+  narrow(cells, "data", arguments.data);
+  narrow(cells, "model", arguments.model);
+  ResultStore store(arguments.store);
+  const std::string name = std::filesystem::path(arguments.what).stem().string();
+  store.set_study(name, description);
+  const Sweep sweep(store, cells);
+  {
+    WorkReport report("sweep");
+    Work work;
+    work.lacking = [&](const TrialScores& scores) { return sweep.lacking(scores); };
+    work.load = [](const Json& data) { return load(data_from_json(data, "sweep")); };
+    work.device = arguments.device;
+    work.progress = [&](const WorkProgress& progress) { report.show(progress); };
+    do_work(store, work);
+  }
+  print_cells(best_cells(store, name, sweep, 1), global.json);
+}
+
+void export_csv(ResultStore& store, const std::string& out) {
+  std::string text = "config,run,seed,val,test,epochs,best_epoch,seconds,device,error,options\n";
+  for (const auto& [trial, score] : store.scores()) {
+    const std::optional<StoredResult> stored = store.find(trial);
+    const RunResult& result = stored->result;
+    const bool failed = !stored->error.empty();
+    text += fmt::format("{},{},{},{},{},{},{},{:.3f},{},{},{}\n", trial.config, trial.run, result.seed,
+                        failed ? "" : fmt::format("{}", result.val.front().second),
+                        failed ? "" : fmt::format("{}", result.test.front().second), result.epochs,
+                        result.best_epoch, stored->seconds, csv_field(stored->device),
+                        csv_field(stored->error), csv_field(store.options_of(trial.config).dump()));
+  }
+  if (out.empty()) return print_text(text);
+  write_file_atomically(out, text);
+  say("written: " + out);
+}
+
+// The best of every search that is finished, beside presets that were there.
+void write_presets(ResultStore& store, const std::string& out) {
+  std::vector<Preset> all;
+  if (std::filesystem::exists(out)) all = presets_from_json(parse_sweep(read_file(out), out), out);
+  for (const ShownCell& cell : best_cells(store, 1)) {
+    if (!cell.begun) continue;
+    if (!cell.finished) {
+      say(fmt::format("{}: {} is not finished and gives no preset", store.path().string(), cell.name));
+      continue;
+    }
+    const ShownConfig& best = cell.best.front();
+    if (std::isnan(best.ranked.score)) {
+      say(fmt::format("{}: all options of {} failed, which gives no preset", store.path().string(),
+                      cell.name));
+      continue;
+    }
+    const TrainRequest request = store.request_of(best.ranked.config);
+    Preset preset{cell.name, {{"model", request.model}, {"solver", request.learn.solver}}, ""};
+    for (const auto& [name, value] : best.options.items()) {
+      if (name != "data" && name != "split") preset.options[name] = value;
+    }
+    preset.found_by = fmt::format("sweep {}: validation {:.4f} over {} runs", cell.study,
+                                  summarise(best.val).mean, best.ranked.runs);
+    std::erase_if(all, [&](const Preset& other) { return other.name == preset.name; });
+    all.push_back(std::move(preset));
+  }
+  std::sort(all.begin(), all.end(), [](const Preset& a, const Preset& b) { return a.name < b.name; });
+  const std::string text = to_json(all).dump(1) + "\n";
+  if (out.empty()) return print_text(text);
+  write_file_atomically(out, text);
+}
+
+CLI::App* add_reader(CLI::App& sweep, const char* name, const char* summary, SweepArguments& arguments) {
+  CLI::App* command = sweep.add_subcommand(name, summary);
+  command->add_option("store", arguments.store, "the file of results (SQLite)")
+      ->type_name("FILE")
+      ->required();
+  return command;
+}
+
+// A sweep must be there to be read: opening would make one.
+ResultStore opened(const std::string& path) {
+  if (!std::filesystem::exists(path))
+    fail_usage(fmt::format("qw sweep: there is no file {}", in_quotes(path)));
+  return ResultStore(path);
+}
+
+// show, export and presets.
+void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& arguments,
+                 const GlobalOptions& global) {
+  CLI::App* show = add_reader(sweep, "show", "the best options so far", *arguments);
+  FieldTable show_table("qw sweep show");
+  show_table.add("top", arguments->top, {1, 1e9}, "how many of each search");
+  add_options(*show, show_table);
+  show->callback([arguments, &global] {
+    ResultStore store(opened(arguments->store));
+    print_cells(best_cells(store, arguments->top), global.json);
+  });
+  CLI::App* csv = add_reader(sweep, "export", "every training as a line of CSV", *arguments);
+  CLI::App* preset =
+      add_reader(sweep, "presets", "the best options as presets for qw train --preset", *arguments);
+  const std::pair<CLI::App*, const char*> writers[] = {
+      {csv, "write here instead of to standard output"},
+      {preset, "write here instead of to standard output; presets of other searches that are there stay"}};
+  for (const auto& [writer, help] : writers) {
+    FieldTable out_table("qw sweep " + writer->get_name());
+    out_table.add("out", arguments->out, "FILE", help);
+    add_options(*writer, out_table);
+  }
+  csv->callback([arguments] {
+    ResultStore store(opened(arguments->store));
+    export_csv(store, arguments->out);
+  });
+  preset->callback([arguments] {
+    ResultStore store(opened(arguments->store));
+    write_presets(store, arguments->out);
+  });
+}
+
+std::string footer() {
+  std::string text = "Sweeps that came with qw:";
+  for (const auto& [path, sweep] : embedded_files()) {
+    if (!path.starts_with(kShipped)) continue;
+    const Json description = parse_sweep(std::string(sweep), path);
+    text += fmt::format("\n  {:<16}{}", std::filesystem::path(path).stem().string(),
+                        description.value("about", ""));
+  }
+  return text + "\nRepeat a command that was interrupted, and it goes on; several may share a file.";
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, const GlobalOptions& global) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* command = app.add_subcommand("sweep", "search for good options");
+  command->add_option("sweep", arguments->what, "a JSON file (docs/sweeps.md), or a sweep that came with qw")
+      ->type_name("FILE|NAME");
+  command->footer(footer());
+  FieldTable table("qw sweep");
+  table.add("store", arguments->store, "FILE", "where results are kept (SQLite)");
+  table.add("device", arguments->device, "NAME", "where to learn: cpu, cuda or cuda:N");
+  table.add("data", arguments->data, "NAMES", "only these data sets of the sweep");
+  table.add("model", arguments->model, "NAMES", "only these models of the sweep");
+  table.add("samples", arguments->samples, {0, 1e9},
+            "how many options to try at first; 0: as the sweep says");
+  table.add("first_runs", arguments->first_runs, {0, 1e6}, "runs of each of them; 0: as the sweep says");
+  table.add("runs", arguments->runs, {0, 1e6},
+            "runs of those that are left in the end; 0: as the sweep says");
+  add_options(*command, table);
+  add_readers(*command, arguments, global);
+  command->callback([arguments, command, &global] {
+    if (!command->get_subcommands().empty()) return;
+    if (arguments->what.empty())
+      fail_usage("qw sweep: say which: a JSON file, or a name (see qw sweep --help)");
+    run_sweep(*arguments, global);
+  });
+}
+
+}  // namespace qw::cli

@@ -1,0 +1,48 @@
+// One run of a request: from its checkpoint if there is one, into its folder if it has one.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "qw/learn/run.h"
+
+namespace qw {
+
+// Made, it may be done already; else its trainer is to be run. Data set, graph and features must outlive it.
+class SingleRun {
+ public:
+  // An empty folder keeps nothing on disk.
+  SingleRun(const Dataset& dataset, const Training& training, const GraphTensors& graph,
+            const NodeMatrix& features, const std::filesystem::path& folder);
+  SingleRun(const SingleRun&) = delete;
+  SingleRun& operator=(const SingleRun&) = delete;
+
+  const Training& training() const { return training_; }
+  Trainer* trainer() { return trainer_.get(); }  // null when the run is done
+
+  // To be told of every epoch.
+  void epoch_done(const EpochRecord& record) const;
+
+  // Once its trainer has finished. Throws qw::Error when it failed.
+  RunResult result();
+
+ private:
+  std::filesystem::path network_from() const;
+  TargetScaling scaling_for(const Split& split) const;
+  RunResult summarise();
+
+  const Dataset& dataset_;
+  const Training training_;
+  std::filesystem::path folder_;
+  uint64_t seed_;
+  std::optional<RunResult> done_;
+  Split split_;
+  TargetScaling scaling_;
+  Targets targets_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+double median(std::vector<double> values);  // 0 of none
+
+}  // namespace qw

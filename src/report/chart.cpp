@@ -1,0 +1,276 @@
+#include "qw/report/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "core/text.h"
+#include "qw/core/error.h"
+#include "report/axis.h"
+#include "report/marks.h"
+#include "report/svg.h"
+
+namespace qw {
+namespace {
+
+constexpr double kFigureWidth = 860;
+constexpr double kNarrowestPanel = 300;
+constexpr double kMargin = 16;
+constexpr double kTitleSize = 16, kPanelTitleSize = 13, kLabelSize = 12, kTickSize = 11;
+constexpr double kLineHeight = 1.25;
+constexpr double kLegendRow = 22;
+constexpr double kLegendGap = 22;
+constexpr double kTickRoom = 60;  // for a label below the x axis
+constexpr int kMostRows = 6;      // of the grid
+constexpr int kMostDecades = 8;
+constexpr double kBoldness = 1.2;  // how much wider bold text is
+constexpr double kInset = 8;
+constexpr const char* kGrid = "stroke=\"#e4e4e4\" stroke-width=\"0.8\"";
+constexpr const char* kAxisLine = "stroke=\"#555555\" stroke-width=\"1\"";
+constexpr const char* kTickColor = "#444444";
+
+void check(const Panel& panel, const Series& series) {
+  const auto refuse = [&](const std::string& problem) {
+    fail(fmt::format("chart {}, series {}: {}", in_quotes(panel.title), in_quotes(series.name), problem));
+  };
+  const size_t n = series.y.size();
+  const auto expect = [&](const char* what, size_t found, size_t wanted) {
+    if (found != wanted) refuse(fmt::format("{} {} for {} y, expected {}", found, what, n, wanted));
+  };
+  switch (panel.kind) {
+    case PanelKind::kLines:
+      expect("x", series.x.size(), n);
+      break;
+    case PanelKind::kBars:
+      expect("categories", panel.categories.size(), n);
+      break;
+    case PanelKind::kHistogram:
+      if (n == 0 && series.x.empty()) break;
+      expect("edges of bins", series.x.size(), n + 1);
+      if (std::adjacent_find(series.x.begin(), series.x.end(), std::greater_equal<>()) != series.x.end())
+        refuse("the edges of bins do not rise");
+  }
+  if (!series.spread.empty()) expect("spreads", series.spread.size(), n);
+}
+
+bool has_data(const Panel& panel, const Series& series) {
+  for (size_t i = 0; i < series.y.size(); ++i) {
+    if (is_shown(panel, series, i)) return true;
+  }
+  return false;
+}
+
+// The names below bars, each in lines that fit its place.
+std::vector<std::vector<std::string>> category_lines(const Panel& panel, double plot_width) {
+  const double slot = plot_width / static_cast<double>(std::max<size_t>(1, panel.categories.size())) - 4;
+  std::vector<std::vector<std::string>> lines;
+  for (const std::string& category : panel.categories) {
+    lines.push_back(wrap_text(category, kTickSize, slot));
+    for (std::string& line : lines.back()) line = fit_text(line, kTickSize, slot);
+  }
+  return lines;
+}
+
+// How many lines of text stand right below the x axis.
+size_t label_lines(const Panel& panel, double plot_width) {
+  size_t most = 1;
+  if (panel.kind != PanelKind::kBars) return most;
+  for (const auto& lines : category_lines(panel, plot_width)) most = std::max(most, lines.size());
+  return most;
+}
+
+// From the x axis to the feet of its name.
+double x_label_depth(size_t lines) {
+  return 12 + kTickSize * kLineHeight * static_cast<double>(lines) + kLabelSize;
+}
+
+void draw_categories(Svg& svg, const Panel& panel, const Plot& plot) {
+  const auto labels = category_lines(panel, plot.width);
+  for (size_t c = 0; c < labels.size(); ++c) {
+    const double x =
+        plot.left + plot.width * (static_cast<double>(c) + 0.5) / static_cast<double>(labels.size());
+    double y = plot.bottom() + kTickSize + 6;
+    for (const std::string& line : labels[c]) {
+      svg.text({x, y}, line, {.size = kTickSize, .anchor = Anchor::kMiddle, .color = kTickColor});
+      y += kTickSize * kLineHeight;
+    }
+  }
+}
+
+void draw_x_ticks(Svg& svg, const Plot& plot) {
+  for (const double value : plot.x.minor) {
+    svg.line({plot.at_x(value), plot.bottom()}, {plot.at_x(value), plot.bottom() + 3}, kAxisLine);
+  }
+  for (size_t i = 0; i < plot.x.ticks.size(); ++i) {
+    const double x = plot.at_x(plot.x.ticks[i]);
+    svg.line({x, plot.top}, {x, plot.bottom()}, kGrid);
+    svg.line({x, plot.bottom()}, {x, plot.bottom() + 5}, kAxisLine);
+    svg.text({x, plot.bottom() + kTickSize + 7}, plot.x.labels[i],
+             {.size = kTickSize, .anchor = Anchor::kMiddle, .color = kTickColor});
+  }
+}
+
+void draw_y_ticks(Svg& svg, const Plot& plot) {
+  for (const double value : plot.y.minor) {
+    svg.line({plot.left - 3, plot.at_y(value)}, {plot.left, plot.at_y(value)}, kAxisLine);
+  }
+  for (size_t i = 0; i < plot.y.ticks.size(); ++i) {
+    const double y = plot.at_y(plot.y.ticks[i]);
+    svg.line({plot.left, y}, {plot.left + plot.width, y}, kGrid);
+    svg.text({plot.left - 7, y + 0.36 * kTickSize}, plot.y.labels[i],
+             {.size = kTickSize, .anchor = Anchor::kEnd, .color = kTickColor});
+  }
+}
+
+struct LegendEntry {
+  std::string name;
+  PanelKind kind;
+  Point at;
+};
+
+// Where everything stands. All panels have the same margins, so that their axes are in line.
+class Layout {
+ public:
+  explicit Layout(const Figure& figure)
+      : figure_(figure),
+        columns_(std::min<int>(figure.columns, static_cast<int>(figure.panels.size()))),
+        panel_width_(std::max(kNarrowestPanel, (kFigureWidth - kMargin) / columns_)),
+        width_(kMargin + columns_ * panel_width_) {
+    for (const Panel& panel : figure.panels) add(panel);
+    place_legend();
+    place_plots();
+  }
+
+  std::string draw() const {
+    Svg svg;
+    svg.text({kMargin, kMargin + 0.9 * kTitleSize},
+             fit_text(figure_.title, kTitleSize, (width_ - 2 * kMargin) / kBoldness),
+             {.size = kTitleSize, .bold = true});
+    for (const LegendEntry& entry : legend_) {
+      draw_swatch(svg, entry.kind, looks_.at(entry.name), entry.at);
+      svg.text({entry.at.x + kSwatchWidth + 6, entry.at.y + 0.36 * kLabelSize}, legend_text(entry.name),
+               {.size = kLabelSize});
+    }
+    for (size_t p = 0; p < plots_.size(); ++p) draw_panel(svg, figure_.panels[p], plots_[p]);
+    return svg.document(width_, height_, figure_.title, figure_.description);
+  }
+
+ private:
+  // Takes up a panel's names and scales.
+  void add(const Panel& panel) {
+    for (const Series& series : panel.series) {
+      check(panel, series);
+      looks_.try_emplace(series.name, look_of(static_cast<int>(looks_.size())));
+      const bool listed = std::any_of(legend_.begin(), legend_.end(),
+                                      [&](const LegendEntry& entry) { return entry.name == series.name; });
+      if (!series.name.empty() && !listed && has_data(panel, series))
+        legend_.push_back({series.name, panel.kind, {}});
+    }
+    const Extent x = x_extent(panel), y = y_extent(panel);
+    const int most_x = static_cast<int>(panel_width_ / kTickRoom);
+    Plot plot;
+    plot.x = x.empty() ? make_axis(0, 1, false, most_x) : make_axis(x.low, x.high, panel.log_x, most_x);
+    plot.y = y.empty() ? make_axis(0, 1, false, kMostRows)
+                       : make_axis(y.low, y.high, panel.log_y, panel.log_y ? kMostDecades : kMostRows);
+    plot.inset = panel.kind == PanelKind::kLines ? kInset : 0;
+    plots_.push_back(std::move(plot));
+  }
+
+  std::string legend_text(const std::string& name) const {
+    return fit_text(name, kLabelSize, width_ - 2 * kMargin - kSwatchWidth - 6);
+  }
+
+  // In rows below the title; one name alone needs none.
+  void place_legend() {
+    top_ = kMargin + (figure_.title.empty() ? 0 : kTitleSize * kLineHeight + 4);
+    if (legend_.size() < 2) legend_.clear();
+    double x = kMargin;
+    for (LegendEntry& entry : legend_) {
+      const double width = kSwatchWidth + 6 + text_width(legend_text(entry.name), kLabelSize);
+      const bool next_row = x > kMargin && x + width > width_ - kMargin;
+      if (next_row) top_ += kLegendRow;
+      if (next_row) x = kMargin;
+      entry.at = {x, top_ + kLegendRow / 2};
+      x += width + kLegendGap;
+    }
+    if (!legend_.empty()) top_ += kLegendRow + 4;
+  }
+
+  void place_plots() {
+    double tick_width = 0;
+    bool has_x_label = false, has_y_label = false, has_title = false;
+    for (size_t p = 0; p < plots_.size(); ++p) {
+      for (const std::string& label : plots_[p].y.labels)
+        tick_width = std::max(tick_width, text_width(label, kTickSize));
+      has_x_label = has_x_label || !figure_.panels[p].x_label.empty();
+      has_y_label = has_y_label || !figure_.panels[p].y_label.empty();
+      has_title = has_title || !figure_.panels[p].title.empty();
+    }
+    const double before = (has_y_label ? kLabelSize + 10 : 0) + tick_width + 8;
+    const double plot_width = panel_width_ - 1.5 * kMargin - before;
+    size_t lines = 1;
+    for (const Panel& panel : figure_.panels) lines = std::max(lines, label_lines(panel, plot_width));
+    const double above = 6 + (has_title ? kPanelTitleSize + 12 : 6);
+    const double below = x_label_depth(lines) + (has_x_label ? 4 : -kLabelSize);
+    const double plot_height = 70 + 0.32 * panel_width_;
+    const double panel_height = above + plot_height + below + kMargin / 2;
+    for (size_t p = 0; p < plots_.size(); ++p) {
+      const size_t row = p / columns_, column = p % columns_;
+      plots_[p].left = kMargin + static_cast<double>(column) * panel_width_ + before;
+      plots_[p].top = top_ + static_cast<double>(row) * panel_height + above;
+      plots_[p].width = plot_width;
+      plots_[p].height = plot_height;
+    }
+    y_label_left_ = before;
+    const size_t rows = (plots_.size() + columns_ - 1) / columns_;
+    height_ = top_ + kMargin / 2 + panel_height * static_cast<double>(rows);
+  }
+
+  void draw_panel(Svg& svg, const Panel& panel, const Plot& plot) const {
+    const double middle = plot.left + plot.width / 2;
+    svg.text({plot.left, plot.top - 10}, fit_text(panel.title, kPanelTitleSize, plot.width / kBoldness),
+             {.size = kPanelTitleSize, .bold = true});
+    svg.text({plot.left - y_label_left_ + kLabelSize, plot.top + plot.height / 2},
+             fit_text(panel.y_label, kLabelSize, plot.height),
+             {.size = kLabelSize, .anchor = Anchor::kMiddle, .upwards = true});
+    svg.text({middle, plot.bottom() + x_label_depth(label_lines(panel, plot.width))},
+             fit_text(panel.x_label, kLabelSize, plot.width),
+             {.size = kLabelSize, .anchor = Anchor::kMiddle});
+    draw_y_ticks(svg, plot);
+    if (panel.kind == PanelKind::kBars) {
+      draw_categories(svg, panel, plot);
+    } else {
+      draw_x_ticks(svg, plot);
+    }
+    if (y_extent(panel).empty()) {
+      svg.text({middle, plot.top + plot.height / 2}, "no data",
+               {.size = kLabelSize, .anchor = Anchor::kMiddle, .color = kTickColor});
+    } else {
+      draw_marks(svg, panel, plot, looks_);
+    }
+    svg.line({plot.left, plot.bottom()}, {plot.left + plot.width, plot.bottom()}, kAxisLine);
+    svg.line({plot.left, plot.top}, {plot.left, plot.bottom()}, kAxisLine);
+  }
+
+  const Figure& figure_;
+  int columns_;
+  double panel_width_, width_;
+  double height_ = 0, top_ = 0;  // of the figure; of the first row of panels
+  double y_label_left_ = 0;      // from the y axis
+  std::vector<Plot> plots_;
+  Looks looks_;
+  std::vector<LegendEntry> legend_;
+};
+
+}  // namespace
+
+std::string to_svg(const Figure& figure) {
+  if (figure.panels.empty()) fail(fmt::format("chart {}: has no panels", in_quotes(figure.title)));
+  if (figure.columns < 1)
+    fail(fmt::format("chart {}: {} columns, at least 1 is needed", in_quotes(figure.title), figure.columns));
+  return Layout(figure).draw();
+}
+
+}  // namespace qw

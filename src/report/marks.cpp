@@ -1,0 +1,256 @@
+#include "report/marks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "core/text.h"
+
+namespace qw {
+namespace {
+
+// Okabe and Ito, 2008, the darker ones first; their yellow is lost on white.
+constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                   "#e69f00", "#56b4e9", "#222222"};
+constexpr const char* kWhiskerColor = "#222222";
+constexpr double kMarkerSize = 3.4;
+constexpr size_t kMostMarkers = 40;  // more on a line hide it
+constexpr double kCap = 3;           // half the width of a whisker's end
+constexpr double kWidestBar = 64;
+constexpr double kValueSize = 11;  // of the numbers above bars
+
+double spread_at(const Series& series, size_t i) {
+  const double spread = series.spread.empty() ? 0 : series.spread[i];
+  return can_show(spread, false) ? std::fabs(spread) : 0;
+}
+
+// Runs of entries that can be drawn: [begin, end).
+std::vector<std::pair<size_t, size_t>> shown_runs(const Panel& panel, const Series& series) {
+  std::vector<std::pair<size_t, size_t>> runs;
+  for (size_t i = 0; i < series.y.size(); ++i) {
+    if (!is_shown(panel, series, i)) continue;
+    if (runs.empty() || runs.back().second != i) runs.emplace_back(i, i);
+    runs.back().second = i + 1;
+  }
+  return runs;
+}
+
+void draw_marker(Svg& svg, Point at, const Look& look) {
+  const std::string attributes =
+      fmt::format("fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"0.8\"", look.color);
+  const double size = kMarkerSize;
+  switch (look.marker) {
+    case 0:
+      return svg.circle(at, size, attributes);
+    case 1:
+      return svg.rectangle({at.x - 0.9 * size, at.y - 0.9 * size}, 1.8 * size, 1.8 * size, attributes);
+    case 2:
+      return svg.polygon(
+          {{at.x, at.y - 1.3 * size}, {at.x + 1.2 * size, at.y + size}, {at.x - 1.2 * size, at.y + size}},
+          attributes);
+    case 3:
+      return svg.polygon({{at.x, at.y - 1.4 * size},
+                          {at.x + 1.4 * size, at.y},
+                          {at.x, at.y + 1.4 * size},
+                          {at.x - 1.4 * size, at.y}},
+                         attributes);
+    default:
+      return svg.polygon(
+          {{at.x, at.y + 1.3 * size}, {at.x + 1.2 * size, at.y - size}, {at.x - 1.2 * size, at.y - size}},
+          attributes);
+  }
+}
+
+void draw_whisker(Svg& svg, double x, double low, double high, const char* color) {
+  if (low == high) return;
+  const std::string attributes = fmt::format("stroke=\"{}\" stroke-width=\"1.2\"", color);
+  svg.line({x, low}, {x, high}, attributes);
+  svg.line({x - kCap, low}, {x + kCap, low}, attributes);
+  svg.line({x - kCap, high}, {x + kCap, high}, attributes);
+}
+
+void draw_spread(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look,
+                 std::pair<size_t, size_t> run) {
+  const auto [begin, end] = run;
+  const auto low = [&](size_t i) { return plot.at_y(series.y[i] - spread_at(series, i)); };
+  const auto high = [&](size_t i) { return plot.at_y(series.y[i] + spread_at(series, i)); };
+  if (panel.spread_style == SpreadStyle::kWhiskers || end - begin == 1) {
+    for (size_t i = begin; i < end; ++i)
+      draw_whisker(svg, plot.at_x(series.x[i]), low(i), high(i), look.color);
+    return;
+  }
+  std::vector<Point> outline;
+  for (size_t i = begin; i < end; ++i) outline.push_back({plot.at_x(series.x[i]), high(i)});
+  for (size_t i = end; i-- > begin;) outline.push_back({plot.at_x(series.x[i]), low(i)});
+  svg.polygon(outline, fmt::format("fill=\"{}\" fill-opacity=\"0.15\"", look.color));
+}
+
+void draw_line(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look) {
+  const auto runs = shown_runs(panel, series);
+  for (const auto& run : runs) {
+    if (!series.spread.empty()) draw_spread(svg, panel, plot, series, look, run);
+  }
+  for (const auto& [begin, end] : runs) {
+    std::vector<Point> points;
+    for (size_t i = begin; i < end; ++i) points.push_back(plot.at(series.x[i], series.y[i]));
+    if (points.size() > 1) {
+      svg.polyline(points,
+                   fmt::format("stroke=\"{}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"", look.color));
+    }
+    if (points.size() > 1 && series.y.size() > kMostMarkers) continue;
+    for (const Point& point : points) draw_marker(svg, point, look);
+  }
+}
+
+void draw_histogram(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look) {
+  for (const auto& [begin, end] : shown_runs(panel, series)) {
+    std::vector<Point> outline{plot.at(series.x[begin], 0)};
+    for (size_t i = begin; i < end; ++i) {
+      outline.push_back(plot.at(series.x[i], series.y[i]));
+      outline.push_back(plot.at(series.x[i + 1], series.y[i]));
+    }
+    outline.push_back(plot.at(series.x[end], 0));
+    svg.polygon(outline, fmt::format("fill=\"{}\" fill-opacity=\"0.22\"", look.color));
+    svg.polyline(outline,
+                 fmt::format("stroke=\"{}\" stroke-width=\"1.5\" stroke-linejoin=\"round\"", look.color));
+  }
+}
+
+std::string short_number(double value) {
+  return std::fabs(value) >= 1000 && std::fabs(value) < 1e9 ? with_thousands(std::llround(value))
+                                                            : fmt::format("{:.3g}", value);
+}
+
+void draw_bar(Svg& svg, const Plot& plot, double left, double width, double value, double spread,
+              const Look& look) {
+  const double base = plot.at_y(0), end = plot.at_y(value), middle = left + width / 2;
+  const double low = plot.at_y(value - spread), high = plot.at_y(value + spread);
+  svg.rectangle({left, std::min(base, end)}, width, std::fabs(base - end),
+                fmt::format("fill=\"{}\"", look.color));
+  draw_whisker(svg, middle, low, high, kWhiskerColor);
+  const std::string label = with_true_minus(short_number(value));
+  if (text_width(label, kValueSize) > 1.5 * width) return;
+  const double at = value < 0 ? low + kValueSize + 2 : high - 4;
+  svg.text({middle, at}, label, {.size = kValueSize, .anchor = Anchor::kMiddle});
+}
+
+// Series that have a value in a category stand side by side there; all bars have one width.
+void draw_bars(Svg& svg, const Panel& panel, const Plot& plot, const Looks& looks) {
+  std::vector<std::vector<const Series*>> groups(panel.categories.size());
+  size_t widest = 1;
+  for (size_t c = 0; c < groups.size(); ++c) {
+    for (const Series& series : panel.series) {
+      if (is_shown(panel, series, c)) groups[c].push_back(&series);
+    }
+    widest = std::max(widest, groups[c].size());
+  }
+  const double slot = plot.width / static_cast<double>(groups.size());
+  const double pitch = std::min(kWidestBar, 0.72 * slot / static_cast<double>(widest));
+  for (size_t c = 0; c < groups.size(); ++c) {
+    const double middle = plot.left + (static_cast<double>(c) + 0.5) * slot;
+    double left = middle - pitch * static_cast<double>(groups[c].size()) / 2;
+    for (const Series* series : groups[c]) {
+      draw_bar(svg, plot, left + 0.04 * pitch, 0.92 * pitch, series->y[c], spread_at(*series, c),
+               looks.at(series->name));
+      left += pitch;
+    }
+  }
+}
+
+// On a log axis, what stands on the lower end must rise above it.
+void make_room(Extent& extent, const Panel& panel) {
+  if (extent.empty() || panel.kind == PanelKind::kLines) return;
+  if (panel.log_y) {
+    extent.include(0.8 * extent.low);
+  } else {
+    extent.include(0);
+  }
+  if (panel.kind != PanelKind::kBars) return;
+  const double number = 0.09;  // of the height, for the number at a bar's end
+  if (panel.log_y) {
+    extent.include(extent.high * std::pow(extent.high / extent.low, number));
+    return;
+  }
+  const double range = extent.high - extent.low;
+  if (extent.high > 0) extent.include(extent.high + number * range);
+  if (extent.low < 0) extent.include(extent.low - number * range);
+}
+
+}  // namespace
+
+Look look_of(int place) {
+  constexpr int kMarkers = 5;
+  return {kColors[place % static_cast<int>(std::size(kColors))], place % kMarkers};
+}
+
+void Extent::include(double value) {
+  const bool first = empty();
+  low = first ? value : std::min(low, value);
+  high = first ? value : std::max(high, value);
+}
+
+bool is_shown(const Panel& panel, const Series& series, size_t i) {
+  switch (panel.kind) {
+    case PanelKind::kLines:
+      return can_show(series.x[i], panel.log_x) && can_show(series.y[i], panel.log_y);
+    case PanelKind::kBars:
+      return i < series.y.size() && can_show(series.y[i], panel.log_y);
+    case PanelKind::kHistogram:
+      break;
+  }
+  return can_show(series.x[i], panel.log_x) && can_show(series.x[i + 1], panel.log_x) &&
+         can_show(series.y[i], false);
+}
+
+Extent x_extent(const Panel& panel) {
+  Extent extent;
+  if (panel.kind == PanelKind::kBars) return extent;
+  for (const Series& series : panel.series) {
+    for (size_t i = 0; i < series.y.size(); ++i) {
+      if (!is_shown(panel, series, i)) continue;
+      extent.include(series.x[i]);
+      if (panel.kind == PanelKind::kHistogram) extent.include(series.x[i + 1]);
+    }
+  }
+  return extent;
+}
+
+Extent y_extent(const Panel& panel) {
+  Extent extent;
+  for (const Series& series : panel.series) {
+    for (size_t i = 0; i < series.y.size(); ++i) {
+      if (!is_shown(panel, series, i)) continue;
+      for (const double sign : {-1.0, 0.0, 1.0}) {
+        const double value = series.y[i] + sign * spread_at(series, i);
+        if (can_show(value, panel.log_y)) extent.include(value);
+      }
+    }
+  }
+  make_room(extent, panel);
+  return extent;
+}
+
+void draw_marks(Svg& svg, const Panel& panel, const Plot& plot, const Looks& looks) {
+  if (panel.kind == PanelKind::kBars) return draw_bars(svg, panel, plot, looks);
+  for (const Series& series : panel.series) {
+    const auto draw = panel.kind == PanelKind::kLines ? draw_line : draw_histogram;
+    draw(svg, panel, plot, series, looks.at(series.name));
+  }
+}
+
+void draw_swatch(Svg& svg, PanelKind kind, const Look& look, Point at) {
+  if (kind == PanelKind::kLines) {
+    svg.line(at, {at.x + kSwatchWidth, at.y}, fmt::format("stroke=\"{}\" stroke-width=\"1.8\"", look.color));
+    draw_marker(svg, {at.x + kSwatchWidth / 2, at.y}, look);
+    return;
+  }
+  const double opacity = kind == PanelKind::kBars ? 1 : 0.22;
+  svg.rectangle({at.x + 4, at.y - 6}, kSwatchWidth - 8, 12,
+                fmt::format("fill=\"{}\" fill-opacity=\"{}\" stroke=\"{}\" stroke-width=\"1.5\"", look.color,
+                            opacity, look.color));
+}
+
+}  // namespace qw

@@ -1,0 +1,88 @@
+#include "qw/study/presets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "qw/core/error.h"
+#include "qw/graph/statistics.h"
+#include "study/embedded.h"
+
+namespace qw {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kManyWithin = 0.5;  // of the edges, within a class: neighbours are alike
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const std::vector<Preset>& presets) {
+  Json document = Json::object();
+  for (const Preset& preset : presets) {
+    document[preset.name] = {{"options", preset.options}, {"found_by", preset.found_by}};
+  }
+  return document;
+}
+
+std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, const std::string& file) {
+  std::vector<Preset> presets;
+  if (!document.is_object()) fail(fmt::format("{}: is no JSON object of presets", file));
+  for (const auto& [name, preset] : document.items()) {
+    const bool complete = preset.is_object() && preset.contains("options") && preset.contains("found_by");
+    if (!complete)
+      fail(fmt::format("{}: preset {} needs \"options\" and \"found_by\"", file, in_quotes(name)));
+    TrainRequest request;
+    set_options(request, preset.at("options"), fmt::format("{}: preset {}", file, in_quotes(name)));
+    presets.push_back({name, preset.at("options"), preset.at("found_by").get<std::string>()});
+  }
+  return presets;
+}
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> kPresets = [] {
+    const std::string file = "presets.json";
+    return presets_from_json(Json::parse(embedded_files().at(file)), file);
+  }();
+  return kPresets;
+}
+
+Preset automatic_preset(const Dataset& dataset, const std::string& wanted) {
+  const std::optional<double> within = intra_edge_rate(dataset.graph, dataset.targets);
+  const bool homophilic = !within || *within >= kManyWithin;
+  const std::string model = wanted.empty() ? "chebnetii" : wanted;
+  const std::string known = fmt::format("{}/{}/qw", dataset.name, model);
+  for (const Preset& preset : presets()) {
+    if (preset.name == known) return preset;
+  }
+  Preset preset{"auto", {{"model", model}, {"solver", "bregman"}}, ""};
+  if (dataset.targets.task == Task::kRegression) {
+    preset.options.update(
+        {{"lr", 0.01}, {"weight_decay", 0.0005}, {"dropout", 0.1}, {"lambda", 100}, {"flow_lr", 0.01}});
+    preset.found_by = "values";
+  } else if (homophilic) {
+    preset.options.update(
+        {{"lr", 0.01}, {"weight_decay", 0.0005}, {"dprate", 0.5}, {"lambda", 100}, {"flow_lr", 0.01}});
+    preset.found_by =
+        within ? fmt::format("{:.0f} % of the edges are within a class", 100 * *within) : "classes";
+  } else {
+    preset.options.update(
+        {{"lr", 0.05}, {"weight_decay", 0.0005}, {"dprate", 0.5}, {"lambda", 10}, {"flow_lr", 0.01}});
+    preset.found_by = fmt::format("only {:.0f} % of the edges are within a class", 100 * *within);
+  }
+  return preset;
+}
+
+const Preset& find_preset(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset;
+    names.push_back(preset.name);
+  }
+  const auto near = closest(name, names);
+  fail_usage(fmt::format("preset {} is unknown{}; qw presets lists all, and auto suits any graph",
+                         in_quotes(name), near ? fmt::format("; did you mean {}?", in_quotes(*near)) : ""));
+}
+
+}  // namespace qw

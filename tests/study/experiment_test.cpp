@@ -1,0 +1,192 @@
+// The paper's experiments: what they train, and how ours is set beside the paper's.
+#include "qw/study/experiment.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "qw/study/presets.h"
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A store in which every run of a cell reached `value`, as a share.
+void fill(ResultStore& store, const ExperimentCell& cell, int64_t runs, double value) {
+  const int64_t config = store.config_of(cell.request);
+  for (int64_t run = 0; run < runs; ++run) {
+    StoredResult stored;
+    stored.result.run = run;
+    stored.result.val = stored.result.test = {{"accuracy", value}, {"mse", value}};
+    stored.result.step_ms = value;
+    store.put({config, run}, stored);
+  }
+}
+
+TEST(Experiments, TableOneHas150CellsWithThePapersNumbers) {
+  const Experiment table = make_experiment("table1", {});
+  ASSERT_EQ(table.cells.size(), 150u);
+  EXPECT_EQ(table.runs, 10);
+  std::set<std::string> configs;
+  for (const ExperimentCell& cell : table.cells) {
+    ASSERT_TRUE(cell.paper.has_value());
+    EXPECT_GT(cell.paper->std, 0);
+    configs.insert(cell.request.data.dump() + options_json(cell.request).dump());
+    const bool is_qw = cell.row.ends_with("QW");
+    EXPECT_EQ(cell.request.learn.solver == "bregman" || cell.request.learn.solver == "badmm", is_qw)
+        << cell.row;
+  }
+  EXPECT_EQ(configs.size(), 150u);
+  EXPECT_EQ(table.cells.front().row, "gcn, CE");
+  EXPECT_EQ(table.cells.front().column, "cora");
+  EXPECT_EQ(table.cells.front().paper->mean, 87.44);
+}
+
+TEST(Experiments, EveryOneCanBeMadeAndIsSmallerForOneGraph) {
+  for (const std::string& name : experiment_names()) {
+    const Experiment all = make_experiment(name, {});
+    EXPECT_FALSE(all.cells.empty()) << name;
+    ExperimentOptions one;
+    one.datasets = {all.cells.front().request.data.is_string()
+                        ? all.cells.front().request.data.get<std::string>()
+                        : all.cells.front().request.data.at("what").get<std::string>()};
+    EXPECT_LE(make_experiment(name, one).cells.size(), all.cells.size()) << name;
+  }
+}
+
+TEST(Experiments, AblationsDifferInWhatTheyAreAbout) {
+  for (const ExperimentCell& cell : make_experiment("table4", {}).cells) {
+    EXPECT_EQ(cell.request.learn.edge_weights, cell.row.ends_with("A(F)")) << cell.row;
+  }
+  for (const ExperimentCell& cell : make_experiment("table5", {}).cells) {
+    const std::string expected = cell.row.ends_with("CE")  ? "ce"
+                                 : cell.row.ends_with("1") ? "bregman"
+                                                           : "badmm";
+    EXPECT_EQ(cell.request.learn.solver, expected) << cell.row;
+  }
+  const Experiment table7 = make_experiment("table7", {});
+  EXPECT_EQ(table7.cells[6].row, "CE, hidden 125, 5 heads, 3 layers / hidden 112, 4 heads, 3 layers");
+  EXPECT_EQ(table7.cells[6].request.model_options.hidden, 125);
+  EXPECT_EQ(table7.cells[6].request.model_options.heads, 5);
+  EXPECT_EQ(table7.cells[7].request.model_options.layers, 3);
+  EXPECT_EQ(table7.cells[7].request.model_options.hidden, 112);
+}
+
+TEST(Experiments, LackWhatTheStoreHasNot) {
+  const test::TemporaryFolder folder;
+  ResultStore store(folder.path() / "results.db");
+  ExperimentOptions options;
+  options.datasets = {"cora"};
+  options.models = {"gcn"};
+  options.runs = 3;
+  const Experiment table = make_experiment("table1", options);
+  ASSERT_EQ(table.cells.size(), 2u);
+  EXPECT_EQ(lacking(table, store, store.scores()).trials.size(), 6u);
+  fill(store, table.cells[0], 3, 0.5);
+  EXPECT_EQ(lacking(table, store, store.scores()).trials.size(), 3u);
+  fill(store, table.cells[1], 3, 0.5);
+  EXPECT_TRUE(lacking(table, store, store.scores()).trials.empty());
+}
+
+TEST(Experiments, DifferencesAreInThePapersStandardDeviations) {
+  const test::TemporaryFolder folder;
+  ResultStore store(folder.path() / "results.db");
+  ExperimentOptions options;
+  options.datasets = {"cora"};
+  options.models = {"gcn"};
+  options.runs = 2;
+  const Experiment table = make_experiment("table1", options);
+  fill(store, table.cells[0], 2, (87.44 - 2 * 0.96) / 100);  // CE
+  fill(store, table.cells[1], 2, (87.88 + 3 * 0.79) / 100);  // QW
+  const std::vector<MeasuredCell> cells = measure(table, store);
+  EXPECT_NEAR(*cells[0].difference, -2, 1e-9);
+  EXPECT_NEAR(*cells[1].difference, 3, 1e-9);
+  const std::string text = to_markdown(table, cells);
+  EXPECT_THAT(text, HasSubstr("1 of 1 cells with QW are within one published standard deviation"));
+  EXPECT_THAT(text, HasSubstr("0 of 1 cells without QW are within"));
+  EXPECT_THAT(text, HasSubstr("| gcn, QW | 90.25 ± 0.00 (87.88 ± 0.79; +3.0) |"));
+  EXPECT_THAT(text, HasSubstr("gcn: QW improves by +4.73 points on average (paper: +0.44)"));
+  EXPECT_EQ(to_json(table, cells).at("cells").size(), 2u);
+  EXPECT_THAT(to_csv(table, cells), HasSubstr("\"gcn, QW\",cora,0,2,90.25,0,0,87.88,0.79,3,"));
+}
+
+TEST(Experiments, ErrorsAreBetterWhenSmaller) {
+  const test::TemporaryFolder folder;
+  ResultStore store(folder.path() / "results.db");
+  ExperimentOptions options;
+  options.datasets = {"cornell"};
+  options.models = {"gin"};
+  options.runs = 2;
+  const Experiment table = make_experiment("table2", options);
+  ASSERT_EQ(table.cells.size(), 2u);
+  EXPECT_EQ(table.cells[0].request.data.at("load").at("one_hot"), true);
+  fill(store, table.cells[0], 2, 0.1609 - 0.0359);
+  const std::vector<MeasuredCell> cells = measure(table, store);
+  EXPECT_NEAR(*cells[0].difference, 1, 1e-9);
+  EXPECT_FALSE(cells[1].difference.has_value());
+}
+
+TEST(Experiments, FiguresAreDrawnAndSquirrelCarriesItsWarning) {
+  const test::TemporaryFolder folder;
+  ResultStore store(folder.path() / "results.db");
+  ExperimentOptions options;
+  options.datasets = {"squirrel"};
+  options.runs = 2;
+  for (const char* name : {"fig-labels", "fig-lambda"}) {
+    const Experiment figure = make_experiment(name, options);
+    for (const ExperimentCell& cell : figure.cells) fill(store, cell, 2, 0.5);
+    const std::vector<MeasuredCell> cells = measure(figure, store);
+    EXPECT_THAT(to_svg(figure, cells), HasSubstr("<svg"));
+    EXPECT_THAT(to_markdown(figure, cells), HasSubstr("copies of nodes that leak"));
+  }
+  EXPECT_EQ(to_svg(make_experiment("table1", options), {}), "");
+}
+
+TEST(Experiments, UnknownNamesAreRefused) {
+  EXPECT_THAT(test::error_of([] { make_experiment("table8", {}); }),
+              HasSubstr("qw reproduce: 'table8' is unknown"));
+  ExperimentOptions options;
+  options.datasets = {"karate"};
+  EXPECT_EQ(test::error_of([&] { make_experiment("table1", options); }),
+            "qw reproduce: table1 has none of these models and data sets");
+}
+
+TEST(Presets, AreReadAndFoundByName) {
+  const auto document = nlohmann::ordered_json::parse(
+      R"({"cora/gcn/qw": {"options": {"model": "gcn", "solver": "bregman", "lambda": 10}, "found_by": "sweep"}})");
+  const std::vector<Preset> read = presets_from_json(document, "p.json");
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(to_json(read), document);
+  EXPECT_EQ(
+      test::error_of([] { presets_from_json(nlohmann::ordered_json::parse(R"({"a": {}})"), "p.json"); }),
+      "p.json: preset 'a' needs \"options\" and \"found_by\"");
+  EXPECT_THAT(test::error_of([] {
+                presets_from_json(
+                    nlohmann::ordered_json::parse(R"({"a": {"options": {"lrr": 1}, "found_by": ""}})"),
+                    "p.json");
+              }),
+              HasSubstr("p.json: preset 'a': 'lrr' is unknown; did you mean 'lr'?"));
+  EXPECT_EQ(test::error_of([] { presets_from_json(nlohmann::ordered_json::array(), "p.json"); }),
+            "p.json: is no JSON object of presets");
+  EXPECT_THAT(test::error_of([] { find_preset("nowhere"); }), HasSubstr("preset 'nowhere' is unknown"));
+  for (const Preset& preset : presets()) EXPECT_EQ(&find_preset(preset.name), &preset);
+}
+
+TEST(Presets, TheAutomaticOneSuitsAnyGraph) {
+  Dataset dataset;
+  dataset.graph = Graph::build(test::edge_list(4, {{0, 1}, {1, 2}, {2, 3}}));
+  dataset.targets = class_targets({0, 0, 0, 1});
+  EXPECT_EQ(automatic_preset(dataset, "").found_by, "67 % of the edges are within a class");
+  EXPECT_EQ(automatic_preset(dataset, "gat").options.at("model"), "gat");
+  dataset.targets = class_targets({0, 1, 0, 1});
+  EXPECT_EQ(automatic_preset(dataset, "").found_by, "only 0 % of the edges are within a class");
+  dataset.targets = value_targets({1, 2, 3, 4});
+  TrainRequest request;
+  set_options(request, automatic_preset(dataset, "").options, "auto");
+  EXPECT_EQ(request.learn.solver, "bregman");
+}
+
+}  // namespace
+}  // namespace qw
