@@ -79,6 +79,7 @@ nlohmann::ordered_json to_json(const RunResult& result) {
             {"seed", result.seed},
             {"epochs", result.epochs},
             {"best_epoch", result.best_epoch},
+            {"parameters", result.parameters},
             {"train", metrics_json(result.train)},
             {"val", metrics_json(result.val)},
             {"test", metrics_json(result.test)}};
@@ -104,6 +105,7 @@ RunResult result_from_json(const nlohmann::ordered_json& json) {
   result.seed = json.at("seed").get<uint64_t>();
   result.epochs = json.at("epochs").get<int64_t>();
   result.best_epoch = json.at("best_epoch").get<int64_t>();
+  result.parameters = json.value("parameters", int64_t{0});
   result.train = metrics_from(json.at("train"));
   result.val = metrics_from(json.at("val"));
   result.test = metrics_from(json.at("test"));

@@ -250,6 +250,33 @@ void table7(Maker& maker) {
   }
 }
 
+// What people would take instead of QW, on the same splits: no numbers of the paper's.
+void baselines(Maker& maker) {
+  const Json& table = paper().at("table1");
+  for (const Json& column : table.at("columns")) {
+    const auto data = column.get<std::string>();
+    const auto add = [&](const std::string& label, ExperimentCell cell) {
+      cell.row = label;
+      cell.column = data;
+      maker.add(std::move(cell));
+    };
+    add("mlp, CE", maker.cell(data, "mlp", {"ce"}, {{"solver", "ce"}}));
+    ExperimentCell propagation;
+    propagation.request.data = data;
+    propagation.request.split = "auto";
+    set_options(propagation.request, {{"model", "none"}, {"solver", "label-propagation"}}, "baselines");
+    add("label propagation", std::move(propagation));
+    add("gcn, CE + LPA", maker.cell(data, "gcn-lpa", {"ce+lpa"}, {{"solver", "gcn-lpa"}}));
+    for (const char* model : {"mlp", "gcn", "gat", "gin", "graphsage", "appnp", "bernnet", "chebnetii"}) {
+      add(fmt::format("{}, C&S", model), maker.cell(data, model, {"ce"}, {{"solver", "correct-and-smooth"}}));
+      if (std::string_view(model) != "mlp") {
+        add(fmt::format("{}, CE", model), maker.cell(data, model, {"ce"}, {{"solver", "ce"}}));
+        add(fmt::format("{}, QW", model), maker.cell(data, model, {"qw"}, Json::object()));
+      }
+    }
+  }
+}
+
 void fig_runtime(Maker& maker) {
   Experiment& experiment = maker.experiment();
   experiment.metric = "step_ms";
@@ -332,6 +359,8 @@ constexpr Named kExperiments[] = {
     {"table5", "Algorithm 1 and Algorithm 2", table5},
     {"table6", "20 labels per class", table6},
     {"table7", "More parameters instead of QW, GAT", table7},
+    {"baselines", "What people would take instead: MLP, label propagation, Correct and Smooth, GCN-LPA",
+     baselines},
     {"fig-runtime", "Time of an epoch's step on Photo, GCN", fig_runtime},
     {"fig-histogram", "Values of the flow", fig_histogram},
     {"fig-labels", "Accuracy by the share of labels, ChebNetII", fig_labels},

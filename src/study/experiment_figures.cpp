@@ -87,7 +87,7 @@ Figure histograms(const std::vector<MeasuredCell>& cells) {
 }  // namespace
 
 std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
-  if (experiment.name.starts_with("table")) return {};
+  if (!experiment.name.starts_with("fig")) return {};
   Figure figure = experiment.name == "fig-runtime"     ? bars(cells)
                   : experiment.name == "fig-histogram" ? histograms(cells)
                   : experiment.name == "fig-labels"    ? lines(cells, "labelled nodes (%)", false)

@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "qw/core/error.h"
+#include "qw/report/paired.h"
 #include "qw/study/experiment.h"
 
 namespace qw {
@@ -48,13 +49,22 @@ std::string ours(const Experiment& experiment, const MeasuredCell& measured) {
                      number(experiment, measured.summary.ci95));
 }
 
+// How many numbers were learned, where the table is about that.
+std::string size_text(const Experiment& experiment, const MeasuredCell& measured) {
+  if (experiment.name != "table7" || measured.results.empty()) return "";
+  const RunResult& result = measured.results.front().result;
+  return fmt::format(
+      ", {} parameters{}", with_thousands(result.parameters),
+      result.flow ? fmt::format(" and a flow of {}", with_thousands(result.flow->entries)) : "");
+}
+
 std::string beside_the_paper(const Experiment& experiment, const MeasuredCell& measured) {
   std::string text = ours(experiment, measured);
   if (!measured.cell->paper) return text;
   const PaperValue& paper = *measured.cell->paper;
   text += fmt::format(" ({} ± {}", number(experiment, paper.mean), number(experiment, paper.std));
   if (measured.difference) text += fmt::format("; {:+.1f}", *measured.difference);
-  return text + ")";
+  return text + ")" + size_text(experiment, measured);
 }
 
 std::string rows_and_columns(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
@@ -133,6 +143,51 @@ std::string improvements(const Experiment& experiment, const std::vector<Measure
   return text;
 }
 
+// Another method minus the traditional loss of the same model, paired over the seeds.
+std::string paired_cell(const Experiment& experiment, const MeasuredCell& one,
+                        const MeasuredCell& traditional) {
+  if (one.values.size() != traditional.values.size() || one.values.size() < 2) return "";
+  const PairedComparison paired =
+      compare_paired(traditional.values, one.values, experiment.higher_is_better());
+  const bool clear = paired.verdict != Verdict::kUndecided;
+  const char* const mark = clear ? "**" : "";
+  return fmt::format("{}{:+.{}f} ± {:.{}f}{} ({}/{})", mark, paired.difference, experiment.percent() ? 2 : 4,
+                     paired.half_width, experiment.percent() ? 2 : 4, mark, paired.wins, paired.losses);
+}
+
+std::string paired_table(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
+  const std::vector<std::string> columns = in_order(cells, &ExperimentCell::column);
+  std::string rows;
+  for (const std::string& row : in_order(cells, &ExperimentCell::row)) {
+    const std::string model = row.substr(0, row.find(','));
+    const std::string traditional = model + (experiment.percent() ? ", CE" : ", MSE");
+    if (row == traditional) continue;
+    std::string line;
+    bool any = false;
+    for (const std::string& column : columns) {
+      const MeasuredCell* one = find(cells, row, column);
+      const MeasuredCell* other = find(cells, traditional, column);
+      const std::string text =
+          one == nullptr || other == nullptr ? "" : paired_cell(experiment, *one, *other);
+      any = any || !text.empty();
+      line += fmt::format(" {} |", text);
+    }
+    if (any) rows += fmt::format("| {} |{}\n", row, line);
+  }
+  if (rows.empty()) return "";
+  return fmt::format(
+             "\nDoes it help? The difference to the traditional loss of the same model over the same seeds, "
+             "with its 95 % interval "
+             "(Student's t), and (wins/losses); bold where the interval leaves out 0.\n\n| | {} |\n|{}\n",
+             join(columns, " | "),
+             [&] {
+               std::string line;
+               for (size_t i = 0; i <= columns.size(); ++i) line += " --- |";
+               return line;
+             }()) +
+         rows;
+}
+
 std::string sentences_as_list(const std::string& lines) {
   std::string text;
   for (const std::string& line : split(lines, '\n')) {
@@ -181,7 +236,7 @@ std::vector<MeasuredCell> measure(const Experiment& experiment, ResultStore& sto
 }
 
 std::string to_markdown(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
-  const bool is_table = experiment.name.starts_with("table");
+  const bool is_table = !experiment.name.starts_with("fig");
   std::string text = fmt::format("## {}: {}\n\n", experiment.name, experiment.title);
   if (is_table) {
     text += fmt::format(
@@ -190,7 +245,8 @@ std::string to_markdown(const Experiment& experiment, const std::vector<Measured
         "standard deviations, above 0 where ours is better.\n\n",
         experiment.runs);
   }
-  text += is_table ? rows_and_columns(experiment, cells) : points(experiment, cells);
+  text += is_table ? rows_and_columns(experiment, cells) + paired_table(experiment, cells)
+                   : points(experiment, cells);
   std::string remarks = verdict(cells) + improvements(experiment, cells);
   for (const std::string& note : experiment.notes) remarks += note + "\n";
   const auto has_copies = [](const MeasuredCell& measured) {
@@ -205,7 +261,7 @@ std::string to_markdown(const Experiment& experiment, const std::vector<Measured
   return text + (remarks.empty() ? "" : "\n" + sentences_as_list(remarks));
 }
 
-std::string to_csv(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
+std::string to_csv(const std::vector<MeasuredCell>& cells) {
   std::string text =
       "row,column,x,runs,mean,ci95,std,paper_mean,paper_std,difference_in_paper_std,preset,options,error\n";
   for (const MeasuredCell& measured : cells) {
@@ -221,7 +277,6 @@ std::string to_csv(const Experiment& experiment, const std::vector<MeasuredCell>
         optional(measured.difference.has_value(), measured.difference.value_or(0)), csv_field(cell.preset),
         csv_field(options_json(cell.request).dump()), csv_field(measured.error));
   }
-  (void)experiment;
   return text;
 }
 

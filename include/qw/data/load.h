@@ -9,8 +9,8 @@
 
 namespace qw {
 
-// How to read. Most matter for a person's own CSV only; every reader honours `directed` and `one_hot`. The command line has
-// the same names (--edge-cost) and shows the same texts.
+// How to read. Most matter for a person's own CSV only; every reader honours `directed` and `one_hot`. The
+// command line has the same names (--edge-cost) and shows the same texts.
 struct LoadOptions {
   bool directed = false;
   std::string edges;

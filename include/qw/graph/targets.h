@@ -18,7 +18,7 @@ struct Targets {
 
   // Classification, and values that one_hot() made of it: [N], -1 where the label is missing.
   std::vector<int32_t> classes;
-  std::vector<double> values;    // multi-label (0 or 1) and regression: [N * width], NaN where missing
+  std::vector<double> values;  // multi-label (0 or 1) and regression: [N * width], NaN where missing
 
   std::vector<std::string> names;  // empty, or one per class, label or value
 

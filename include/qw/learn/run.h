@@ -65,6 +65,7 @@ struct RunResult {
   int64_t best_epoch = 0;
   Metrics train, val, test;
   std::vector<ClassRow> classes;  // of the test nodes
+  int64_t parameters = 0;         // of the network and its edge predictor; 0 when not known
   double step_ms = 0;             // median; 0 when the run was done by an earlier process
   std::optional<FlowSummary> flow;
   TargetScaling scaling;  // in which the model learned

@@ -58,14 +58,13 @@ struct MeasuredCell {
   Summary summary;
   std::string error;                 // of a run that failed
   std::optional<double> difference;  // to the paper's mean, in its standard deviations; above 0: better
-  int64_t parameters = 0;            // numbers of the flow
   std::vector<StoredResult> results;
 };
 std::vector<MeasuredCell> measure(const Experiment& experiment, ResultStore& store);
 
 // Ours beside the paper's, and what to know about it; the same as CSV and JSON.
 std::string to_markdown(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
-std::string to_csv(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
+std::string to_csv(const std::vector<MeasuredCell>& cells);
 nlohmann::ordered_json to_json(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
 // A figure as SVG; "" for tables.
 std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>& cells);

@@ -63,7 +63,7 @@ void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global)
     const std::string markdown = to_markdown(experiment, cells);
     const nlohmann::ordered_json document = to_json(experiment, cells);
     write_file_atomically(stem.string() + ".md", markdown);
-    write_file_atomically(stem.string() + ".csv", to_csv(experiment, cells));
+    write_file_atomically(stem.string() + ".csv", to_csv(cells));
     write_file_atomically(stem.string() + ".json", document.dump(1) + "\n");
     write_figure(stem.string() + ".svg", to_svg(experiment, cells), arguments.png);
     documents.push_back(document);

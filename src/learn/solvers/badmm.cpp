@@ -93,7 +93,8 @@ class Badmm : public Learner {
   at::Tensor label_rows_, is_labelled_;  // [N, C]
 };
 
-const SolverRegistration registration({"badmm", "QW loss, Bregman ADMM (Algorithm 2)", make_solver<Badmm>, true});
+const SolverRegistration registration({"badmm", "QW loss, Bregman ADMM (Algorithm 2)", make_solver<Badmm>,
+                                       true});
 
 }  // namespace
 }  // namespace qw

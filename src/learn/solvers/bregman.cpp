@@ -34,8 +34,8 @@ std::unique_ptr<Learner> make_proximal(const LearnInput& input) {
   return std::make_unique<Bregman>(input, FlowRule::kProximal);
 }
 
-const SolverRegistration bregman({"bregman", "QW loss, Adam on flow and network (Algorithm 1)",
-                                  make_bregman, true});
+const SolverRegistration bregman({"bregman", "QW loss, Adam on flow and network (Algorithm 1)", make_bregman,
+                                  true});
 const SolverRegistration proximal({"proximal", "QW loss, proximal steps on the flow: exact zeros",
                                    make_proximal, true});
 

@@ -200,8 +200,8 @@ class Exact : public Learner {
 };
 
 const SolverRegistration registration(
-    {"exact", "QW loss by exact optimal transport: potentials as gradients, optimal flow",
-     make_solver<Exact>, true});
+    {"exact", "QW loss by exact optimal transport: potentials as gradients, optimal flow", make_solver<Exact>,
+     true});
 
 }  // namespace
 }  // namespace qw
