@@ -52,16 +52,13 @@ class Maker {
     Json chosen{{"model", model}};
     for (const std::string& method : methods) {
       const std::string name = fmt::format("{}/{}/{}", data, model, method);
-      const auto found = std::find_if(presets().begin(), presets().end(),
+      const auto found = std::find_if(options_.presets.begin(), options_.presets.end(),
                                       [&](const Preset& preset) { return preset.name == name; });
-      if (found == presets().end()) continue;
+      if (found == options_.presets.end()) continue;
       chosen = found->options;
       made.preset = name;
       break;
     }
-    if (made.preset.empty())
-      without_preset_ +=
-          fmt::format("{}{}/{}/{}", without_preset_.empty() ? "" : ", ", data, model, methods.front());
     set_options(made.request, chosen, made.preset);
     set_options(made.request, instead, experiment_.name);
     return made;
@@ -90,8 +87,14 @@ class Maker {
   }
 
   Experiment finished() {
-    if (!without_preset_.empty()) {
-      experiment_.notes.push_back("No preset, so qw's defaults were used: " + without_preset_ + ".");
+    std::vector<std::string> without;
+    for (const ExperimentCell& cell : experiment_.cells) {
+      if (cell.preset.empty()) without.push_back(fmt::format("{} on {}", cell.row, cell.column));
+    }
+    std::sort(without.begin(), without.end());
+    without.erase(std::unique(without.begin(), without.end()), without.end());
+    if (!without.empty()) {
+      experiment_.notes.push_back("No preset, so qw's defaults were used: " + join(without, "; ") + ".");
     }
     return std::move(experiment_);
   }
@@ -102,7 +105,6 @@ class Maker {
  private:
   const ExperimentOptions& options_;
   Experiment experiment_;
-  std::string without_preset_;
 };
 
 Json solver_options(const std::string& method) {
@@ -265,6 +267,7 @@ void baselines(Maker& maker) {
     propagation.request.data = data;
     propagation.request.split = "auto";
     set_options(propagation.request, {{"model", "none"}, {"solver", "label-propagation"}}, "baselines");
+    propagation.preset = "the usual settings";
     add("label propagation", std::move(propagation));
     add("gcn, CE + LPA", maker.cell(data, "gcn-lpa", {"ce+lpa"}, {{"solver", "gcn-lpa"}}));
     for (const char* model : {"mlp", "gcn", "gat", "gin", "graphsage", "appnp", "bernnet", "chebnetii"}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/file.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/graph/statistics.h"
@@ -24,6 +25,15 @@ nlohmann::ordered_json to_json(const std::vector<Preset>& presets) {
     document[preset.name] = {{"options", preset.options}, {"found_by", preset.found_by}};
   }
   return document;
+}
+
+std::string presets_text(const std::vector<Preset>& presets) {
+  std::vector<std::string> lines;
+  const Json document = to_json(presets);
+  for (const auto& [name, preset] : document.items()) {
+    lines.push_back(fmt::format(" {}: {}", Json(name).dump(), preset.dump()));
+  }
+  return "{\n" + join(lines, ",\n") + "\n}\n";
 }
 
 std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, const std::string& file) {
@@ -48,12 +58,12 @@ const std::vector<Preset>& presets() {
   return kPresets;
 }
 
-Preset automatic_preset(const Dataset& dataset, const std::string& wanted) {
+Preset automatic_preset(const Dataset& dataset, const std::string& wanted, const std::vector<Preset>& among) {
   const std::optional<double> within = intra_edge_rate(dataset.graph, dataset.targets);
   const bool homophilic = !within || *within >= kManyWithin;
   const std::string model = wanted.empty() ? "chebnetii" : wanted;
   const std::string known = fmt::format("{}/{}/qw", dataset.name, model);
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : among) {
     if (preset.name == known) return preset;
   }
   Preset preset{"auto", {{"model", model}, {"solver", "bregman"}}, ""};
@@ -74,15 +84,21 @@ Preset automatic_preset(const Dataset& dataset, const std::string& wanted) {
   return preset;
 }
 
-const Preset& find_preset(const std::string& name) {
+std::vector<Preset> read_presets(const std::filesystem::path& file) {
+  const Json document = Json::parse(read_file(file), nullptr, false);
+  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", file.string()));
+  return presets_from_json(document, file.string());
+}
+
+const Preset& find_preset(const std::string& name, const std::vector<Preset>& among) {
   std::vector<std::string> names;
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : among) {
     if (preset.name == name) return preset;
     names.push_back(preset.name);
   }
   const auto near = closest(name, names);
-  fail_usage(fmt::format("preset {} is unknown{}; qw presets lists all, and auto suits any graph",
-                         in_quotes(name), near ? fmt::format("; did you mean {}?", in_quotes(*near)) : ""));
+  fail_usage(fmt::format("preset {} is unknown; {}qw presets lists all, and auto suits any graph",
+                         in_quotes(name), near ? fmt::format("did you mean {}? ", in_quotes(*near)) : ""));
 }
 
 }  // namespace qw

@@ -314,6 +314,34 @@ nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& f
   }
 }
 
+nlohmann::ordered_json with_base(const nlohmann::ordered_json& given, const std::vector<Preset>& presets,
+                                 const std::string& file, std::vector<std::string>& missing) {
+  if (!given.contains("base")) return given;
+  Json description = given;
+  description.erase("base");
+  const Description checked(description, file);
+  if (!given.at("base").is_string()) fail_usage(fmt::format("{}: \"base\" is no text", file));
+  Json rules = Json::array();
+  const Json fixed = description.value("fixed", Json::object());
+  for (const Json& combination : combinations(checked.each, false)) {
+    const std::string name = cell_name(combination, given.at("base").get<std::string>());
+    const auto found = std::find_if(presets.begin(), presets.end(),
+                                    [&](const Preset& preset) { return preset.name == name; });
+    if (found == presets.end()) {
+      missing.push_back(name);
+      continue;
+    }
+    Json options = found->options;
+    for (const char* own : {"model", "solver"}) options.erase(own);
+    for (const auto& [option, value] : fixed.items()) options.erase(option);
+    rules.push_back({{"if", combination}, {"fixed", options}});
+  }
+  const Json others = description.value("where", Json::array());
+  rules.insert(rules.end(), others.begin(), others.end());
+  description["where"] = rules;
+  return description;
+}
+
 std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& document, const std::string& file) {
   const Description description(document, file);
   std::vector<SweepCell> cells;

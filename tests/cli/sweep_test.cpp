@@ -233,7 +233,7 @@ TEST_F(SweepCommand, SaysWhatIsWrong) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err,
               HasSubstr("qw sweep: there is no file 'nix', nor a sweep of this name that came with qw: "));
-  for (const char* name : {"ce", "ce-lpa", "ce-spectral", "qw", "qw-spectral"})
+  for (const char* name : {"ce", "ce-lpa", "ce-spectral", "qw", "appendix-qw"})
     EXPECT_THAT(unknown.err, HasSubstr(name));
   const std::string missing = store("missing.db");
   for (const char* reader : {"show", "export", "presets"}) {

@@ -35,8 +35,7 @@ TEST(Experiments, TableOneHas150CellsWithThePapersNumbers) {
     EXPECT_GT(cell.paper->std, 0);
     configs.insert(cell.request.data.dump() + options_json(cell.request).dump());
     const bool is_qw = cell.row.ends_with("QW");
-    EXPECT_EQ(cell.request.learn.solver == "bregman" || cell.request.learn.solver == "badmm", is_qw)
-        << cell.row;
+    EXPECT_EQ(find_solver(cell.request.learn.solver).has_flow, is_qw) << cell.row;
   }
   EXPECT_EQ(configs.size(), 150u);
   EXPECT_EQ(table.cells.front().row, "gcn, CE");
@@ -159,6 +158,7 @@ TEST(Presets, AreReadAndFoundByName) {
   const std::vector<Preset> read = presets_from_json(document, "p.json");
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(to_json(read), document);
+  EXPECT_EQ(nlohmann::ordered_json::parse(presets_text(read)), document);
   EXPECT_EQ(
       test::error_of([] { presets_from_json(nlohmann::ordered_json::parse(R"({"a": {}})"), "p.json"); }),
       "p.json: preset 'a' needs \"options\" and \"found_by\"");
@@ -172,6 +172,16 @@ TEST(Presets, AreReadAndFoundByName) {
             "p.json: is no JSON object of presets");
   EXPECT_THAT(test::error_of([] { find_preset("nowhere"); }), HasSubstr("preset 'nowhere' is unknown"));
   for (const Preset& preset : presets()) EXPECT_EQ(&find_preset(preset.name), &preset);
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(to_json(read_presets(folder.write("p.json", document.dump()))), document);
+  const std::filesystem::path bad = folder.write("bad.json", "{");
+  EXPECT_EQ(test::error_of([&] { read_presets(bad); }), bad.string() + ": is not JSON");
+  ExperimentOptions options;
+  options.presets = read;
+  options.datasets = {"cora"};
+  options.models = {"gcn"};
+  EXPECT_EQ(make_experiment("table1", options).cells[1].preset, "cora/gcn/qw");
+  EXPECT_EQ(make_experiment("table1", options).cells[1].request.learn.lambda, 10);
 }
 
 TEST(Presets, TheAutomaticOneSuitsAnyGraph) {

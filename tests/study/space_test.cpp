@@ -258,12 +258,36 @@ TEST(Space, TextMayHaveCommentsAndErrorsNameTheirLine) {
   EXPECT_EQ(error("[1]"), "f: is no JSON object");
 }
 
+TEST(Space, ABaseGivesEverySearchTheOptionsOfItsPreset) {
+  const Json description =
+      Json::parse(R"({"base": "ce", "method": "qw", "fixed": {"solver": "bregman", "epochs": 7},
+      "each": {"data": ["cora", "texas"], "model": ["gcn"]}, "where": [{"if": {"data": "cora"}, "fixed": {"dropout": 0.1}}],
+      "search": {"lambda": [1, 2]}})");
+  const std::vector<Preset> presets{
+      {"cora/gcn/ce",
+       {{"model", "gcn"}, {"solver", "ce"}, {"lr", 0.05}, {"epochs", 9}, {"dropout", 0.3}},
+       ""}};
+  std::vector<std::string> missing;
+  const std::vector<SweepCell> cells = sweep_cells(with_base(description, presets, "f", missing), "f");
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(missing, std::vector<std::string>{"texas/gcn/ce"});
+  const TrainRequest& cora = cells[0].configs[1];
+  EXPECT_EQ(cora.learn.lr, 0.05);              // the preset's
+  EXPECT_EQ(cora.learn.solver, "bregman");     // never the preset's
+  EXPECT_EQ(cora.learn.epochs, 7);             // "fixed" goes before the preset
+  EXPECT_EQ(cora.model_options.dropout, 0.1);  // and so do rules
+  EXPECT_EQ(cora.learn.lambda, 2);
+  EXPECT_EQ(cells[1].configs[0].learn.lr, LearnOptions{}.lr);
+  Json bad = description;
+  bad["base"] = 3;
+  EXPECT_EQ(test::error_of([&] { with_base(bad, presets, "f", missing); }), "f: \"base\" is no text");
+}
+
 TEST(Space, SweepsThatCameWithQwAreComplete) {
   const std::map<std::string, size_t> cells{{"sweeps/ce.json", 60},
                                             {"sweeps/ce-spectral.json", 20},
                                             {"sweeps/ce-lpa.json", 10},
-                                            {"sweeps/qw.json", 50},
-                                            {"sweeps/qw-spectral.json", 20}};
+                                            {"sweeps/qw.json", 70}};
   size_t shipped = 0;
   for (const auto& [path, text] : embedded_files()) shipped += path.starts_with("sweeps/") ? 1 : 0;
   EXPECT_GE(shipped, cells.size());
@@ -274,7 +298,8 @@ TEST(Space, SweepsThatCameWithQwAreComplete) {
     if (description.value("strategy", "grid") == "grid") {  // whole grids are large: one graph shows as much
       description["each"]["data"] = {description["each"]["data"].front()};
     }
-    const std::vector<SweepCell> found = sweep_cells(description, path);
+    std::vector<std::string> missing;
+    const std::vector<SweepCell> found = sweep_cells(with_base(description, {}, path, missing), path);
     const auto expected = cells.find(path);
     EXPECT_TRUE(expected == cells.end() || expected->second == found.size()) << path;
     for (const SweepCell& cell : found) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "qw/study/presets.h"
 #include "qw/study/store.h"
 #include "qw/study/work.h"
 
@@ -42,6 +43,7 @@ struct Experiment {
 struct ExperimentOptions {
   std::vector<std::string> models, datasets;  // only these; empty: all
   int64_t runs = 10;
+  std::vector<Preset> presets = qw::presets();
   std::string arxiv;  // a folder of OGB's ogbn-arxiv; empty: a generated graph of its size instead
 };
 

@@ -2,6 +2,7 @@
 // method. They stand in share/presets.json, each with the sweep that found it.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,14 +19,19 @@ struct Preset {
 
 // All of them, by name.
 const std::vector<Preset>& presets();
-// Throws qw::UsageError that names what is near.
-const Preset& find_preset(const std::string& name);
+// Those of a file that `qw sweep presets` wrote.
+std::vector<Preset> read_presets(const std::filesystem::path& file);
+
+// One of `among`; throws qw::UsageError that names what is near.
+const Preset& find_preset(const std::string& name, const std::vector<Preset>& among = presets());
 
 // QW settings for any graph and this model ("": one that suits it). The preset of a known graph if there is
 // one; else a robust choice by the kind of target and the share of edges within a class; `found_by` says why.
-Preset automatic_preset(const Dataset& dataset, const std::string& model);
+Preset automatic_preset(const Dataset& dataset, const std::string& model,
+                        const std::vector<Preset>& among = presets());
 
 nlohmann::ordered_json to_json(const std::vector<Preset>& presets);
+std::string presets_text(const std::vector<Preset>& presets);  // the same, one preset a line
 std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, const std::string& file);
 
 }  // namespace qw

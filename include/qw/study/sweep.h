@@ -4,16 +4,18 @@
 //     "method": "qw",                        // the last part of the names of presets
 //     "each": {"data": ["cora", "texas"],    // a search of its own for every combination
 //              "model": ["gcn", "gat"]},
+//     "base": "ce",                          // begin with the presets of this method, "cora/gcn/ce"
 //     "fixed": {"epochs": 1000},             // options of qw train, by name
 //     "where": [{"if": {"model": "appnp"}, "fixed": {...}, "search": {...}}],
 //     "search": {"lr": [0.001, 0.01], "lambda": {"log": [0.01, 1000]},
 //                "solver": [{"solver": "bregman"}, {"solver": "badmm", "inner_steps": 2}]},
 //     "include": [{"lr": 0.05, "lambda": 1}],  // tried in any case, the rest as in "fixed"
 //     "strategy": "halving",                 // grid, random or halving
-//     "samples": 24,                         // random, halving: how many options are tried at first, beside
-//     "include" "runs": 10,                            // of the winner at least "first_runs": 1, "keep":
-//     0.3333,       // halving: runs of all; the share that goes on with 1 / keep times as many "seed": 1 //
-//     of the choice
+//     "samples": 24,      // random, halving: how many options are tried at first, beside "include"
+//     "runs": 10,         // of the winner at least
+//     "first_runs": 1,    // halving: runs of all
+//     "keep": 0.3333,     // halving: the share that goes on, with 1 / keep times as many runs
+//     "seed": 1           // of the choice
 //   }
 //
 // A value of "search" that is an object sets several options. Numbers may be chosen from a list, or, unless
@@ -25,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "qw/study/presets.h"
 #include "qw/study/store.h"
 #include "qw/study/work.h"
 
@@ -47,6 +50,13 @@ struct SweepCell {
 std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& description, const std::string& file);
 // A description from its text; throws qw::UsageError that names the line.
 nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& file);
+
+// A description whose "base" is resolved: every search begins with the options of its preset, but for solver
+// and model and what "fixed" says. Searches without one begin with the defaults, and their presets' names are
+// added to `missing`.
+nlohmann::ordered_json with_base(const nlohmann::ordered_json& description,
+                                 const std::vector<Preset>& presets, const std::string& file,
+                                 std::vector<std::string>& missing);
 
 struct RankedConfig {
   int64_t config = 0;

@@ -2,8 +2,11 @@
 #include <c10/util/Exception.h>
 #include <malloc.h>
 
+#include <fmt/format.h>
+
 #include "cli/learn/commands.h"
 #include "cli/program.h"
+#include "qw/core/error.h"
 
 namespace {
 
@@ -36,6 +39,12 @@ int main(int argc, char** argv) {
 #if QW_HAS_SQLITE
         qw::cli::add_sweep_command(app, global);
         qw::cli::add_reproduce_command(app, global);
+#else
+        for (const char* name : {"sweep", "reproduce"}) {
+          app.add_subcommand(name, "not in this build")->allow_extras()->callback([name] {
+            qw::fail(fmt::format("qw {}: this qw was built without SQLite, in which results are kept", name));
+          });
+        }
 #endif
       },
       without_backtrace);

@@ -1,5 +1,7 @@
 #include "cli/learn/options_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace qw::cli {
@@ -11,7 +13,10 @@ std::string options_text(const nlohmann::ordered_json& options, const std::vecto
     std::string option = name;
     std::replace(option.begin(), option.end(), '_', '-');
     text += (text.empty() ? "--" : " --") + option;
-    if (!value.is_boolean()) text += " " + (value.is_string() ? value.get<std::string>() : value.dump());
+    if (value.is_boolean()) continue;
+    text += " " + (value.is_string()         ? value.get<std::string>()
+                   : value.is_number_float() ? fmt::format("{}", value.get<double>())
+                                             : value.dump());
   }
   return text;
 }

@@ -19,6 +19,7 @@ struct ReproduceArguments {
   std::string device = "cpu";
   std::string out = "reproduce";
   std::string store;
+  std::string presets;
   bool png = false;
   bool show = false;
 };
@@ -40,9 +41,10 @@ void write_figure(const std::filesystem::path& path, const std::string& svg, boo
 
 void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global) {
   use_threads_in_libtorch();
+  ExperimentOptions options = arguments.options;
+  if (!arguments.presets.empty()) options.presets = read_presets(arguments.presets);
   std::vector<Experiment> experiments;
-  for (const std::string& name : asked(arguments.what))
-    experiments.push_back(make_experiment(name, arguments.options));
+  for (const std::string& name : asked(arguments.what)) experiments.push_back(make_experiment(name, options));
   const std::filesystem::path folder = arguments.out;
   std::filesystem::create_directories(folder);
   ResultStore store(arguments.store.empty() ? folder / "results.db" : std::filesystem::path(arguments.store));
@@ -89,6 +91,8 @@ void add_reproduce_command(CLI::App& app, const GlobalOptions& global) {
   table.add("out", arguments->out, "DIR",
             "where tables (Markdown, CSV, JSON), figures (SVG) and results.db go");
   table.add("store", arguments->store, "FILE", "results in another file (SQLite), say that of a sweep");
+  table.add("presets", arguments->presets, "FILE",
+            "settings that qw sweep presets wrote, instead of qw's own");
   table.add("arxiv", arguments->options.arxiv, "DIR", "OGB's folder of ogbn-arxiv, for table3");
   table.add("png", arguments->png, "figures as PNG, too (by rsvg-convert)");
   table.add("show", arguments->show, "train nothing; show what is there");

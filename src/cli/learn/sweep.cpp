@@ -26,6 +26,7 @@ struct SweepArguments {
   std::string what;
   std::string store = "sweep.db";
   std::string device = "cpu";
+  std::string presets;
   std::vector<std::string> data, model;
   int64_t samples = 0, first_runs = 0, runs = 0;  // 0: as the sweep says
   int64_t top = 3;
@@ -163,6 +164,20 @@ void print_cells(const std::vector<ShownCell>& cells, bool json) {
   if (untouched > 0) print_text(fmt::format("{} of {} searches have not begun\n", untouched, cells.size()));
 }
 
+// Searches that take part need the presets they begin with.
+void check_bases(const std::vector<SweepCell>& cells, const std::vector<std::string>& missing) {
+  const auto search_of = [](const std::string& name) { return name.substr(0, name.rfind('/')); };
+  for (const SweepCell& cell : cells) {
+    for (const std::string& base : missing) {
+      if (search_of(base) != search_of(cell.name)) continue;
+      fail_usage(fmt::format(
+          "qw sweep: {} begins with the preset {}, which there is not; sweep that first, and give "
+          "--presets what qw sweep presets made of it",
+          cell.name, base));
+    }
+  }
+}
+
 void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   use_threads_in_libtorch();
   Json description = description_of(arguments.what);
@@ -171,9 +186,14 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   for (const auto& [name, value] : instead) {
     if (value > 0) description[name] = value;
   }
+  std::vector<std::string> missing;
+  description =
+      with_base(description, arguments.presets.empty() ? presets() : read_presets(arguments.presets),
+                arguments.what, missing);
   std::vector<SweepCell> cells = sweep_cells(description, arguments.what);
   narrow(cells, "data", arguments.data);
   narrow(cells, "model", arguments.model);
+  check_bases(cells, missing);
   ResultStore store(arguments.store);
   const std::string name = std::filesystem::path(arguments.what).stem().string();
   store.set_study(name, description);
@@ -234,7 +254,7 @@ void write_presets(ResultStore& store, const std::string& out) {
     all.push_back(std::move(preset));
   }
   std::sort(all.begin(), all.end(), [](const Preset& a, const Preset& b) { return a.name < b.name; });
-  const std::string text = to_json(all).dump(1) + "\n";
+  const std::string text = presets_text(all);
   if (out.empty()) return print_text(text);
   write_file_atomically(out, text);
 }
@@ -307,6 +327,8 @@ void add_sweep_command(CLI::App& app, const GlobalOptions& global) {
   command->footer(footer());
   FieldTable table("qw sweep");
   table.add("store", arguments->store, "FILE", "where results are kept (SQLite)");
+  table.add("presets", arguments->presets, "FILE",
+            "presets to begin with, instead of qw's own, where a sweep has a base");
   table.add("device", arguments->device, "NAME", "where to learn: cpu, cuda or cuda:N");
   table.add("data", arguments->data, "NAMES", "only these data sets of the sweep");
   table.add("model", arguments->model, "NAMES", "only these models of the sweep");

@@ -31,6 +31,7 @@ struct TrainArguments {
   std::string out;
   std::string resume;
   std::string preset;
+  std::string presets;
   bool dry_run = false;
 };
 
@@ -158,9 +159,14 @@ void use_preset(const CLI::App& command, const Preset& preset, TrainRequest& req
   say(fmt::format("preset {}: {} ({})", preset.name, options_text(preset.options), preset.found_by));
 }
 
+std::vector<Preset> known_presets(const TrainArguments& arguments) {
+  return arguments.presets.empty() ? presets() : read_presets(arguments.presets);
+}
+
 // "cora/gcn/qw" is for cora, unless other data was given.
 void use_named_preset(const CLI::App& command, TrainArguments& arguments) {
-  const Preset& preset = find_preset(arguments.preset);
+  const std::vector<Preset> known = known_presets(arguments);
+  const Preset& preset = find_preset(arguments.preset, known);
   if (arguments.data.what.empty() && arguments.data.load.edges.empty()) {
     arguments.data.what = preset.name.substr(0, preset.name.find('/'));
   }
@@ -203,7 +209,8 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   const Dataset dataset = load(arguments.data);
   if (arguments.preset == kAutomatic) {
     use_preset(command,
-               automatic_preset(dataset, is_written(command, "model") ? arguments.request.model : ""),
+               automatic_preset(dataset, is_written(command, "model") ? arguments.request.model : "",
+                                known_presets(arguments)),
                arguments.request);
   }
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
@@ -285,6 +292,8 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
       "preset", arguments->preset, "NAME",
       "settings found by a sweep, as data/model/method (see qw presets); auto: suited to the graph; what is "
       "written here besides wins");
+  table.add("presets", arguments->presets, "FILE",
+            "presets that qw sweep presets wrote, instead of qw's own");
   table.add("dry_run", arguments->dry_run,
             "say what would be done and how much memory it takes; run nothing");
   add_options(*command, table);
