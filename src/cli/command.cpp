@@ -29,11 +29,6 @@ void write_all(const std::string& text) {
 void add_options(CLI::App& app, const FieldTable& table) {
   for (const Field& field : table.fields()) {
     const std::string option = option_name(field);
-    if (field.is_flag()) {
-      app.add_flag_callback(
-          option, [field] { *std::get<bool*>(field.target) = true; }, field.help);
-      continue;
-    }
     CLI::Option* added = app.add_option_function<std::string>(
         option,
         [field, context = table.context(), option](const std::string& text) {
@@ -41,7 +36,11 @@ void add_options(CLI::App& app, const FieldTable& table) {
         },
         field.help);
     added->type_name(field.kind())->take_last();
-    if (!field.text().empty()) added->default_str(field.text());
+    if (field.is_flag()) {
+      added->expected(0);  // --flag is --flag=true
+    } else if (!field.text().empty()) {
+      added->default_str(field.text());
+    }
   }
 }
 

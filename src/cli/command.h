@@ -19,8 +19,9 @@ struct GlobalOptions {
   bool quiet = false;
 };
 
-// Registers the options of `table`, whose struct must outlive `app`. Flags for bools, "--edge-cost COL" for
-// others; defaults and errors come from the table.
+// Registers the options of `table`, whose struct must outlive `app`. Flags for bools, of which
+// "--full-flow=false" takes back what a preset says, "--edge-cost COL" for others; defaults and errors come
+// from the table.
 void add_options(CLI::App& app, const FieldTable& table);
 
 // The data to work on, as every command takes it: --data X or the first argument, and the options of a

@@ -151,13 +151,7 @@ std::string sentence(const Compared& compared, const std::vector<RunSummary>& ru
 
 std::vector<std::string> warnings(const RunSummary& run) {
   const DatasetCard* card = find_card(run.name);
-  if (run.duplicate_nodes.value_or(0) > 0) {
-    return {fmt::format(
-        "{} contains {} nodes that are copies of others (same neighbours and label) and leak from "
-        "train to test; such results compare only with others on the same data",
-        run.name, with_thousands(*run.duplicate_nodes))};
-  }
-  if (run.duplicate_nodes || card == nullptr || card->warning.empty()) return {};
+  if (card == nullptr || card->warning.empty()) return {};
   return {fmt::format("{}: {}", run.name, card->warning)};
 }
 

@@ -25,15 +25,6 @@ std::string amount_text(double amount, const std::string& unit) {
   return fmt::format("{} {}", number, unit);
 }
 
-std::string time_text(double seconds) {
-  constexpr double kLongest = 100 * 3600;
-  if (seconds >= kLongest) return "over 100 h";
-  const auto whole = static_cast<int64_t>(std::ceil(seconds));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
-
 std::string bar_text(double fraction, size_t length) {
   const size_t filled = std::min(length, static_cast<size_t>(fraction * static_cast<double>(length)));
   std::string bar(length, ' ');
@@ -53,6 +44,15 @@ int terminal_width() {
 void set_quiet(bool quiet) { process_is_quiet = quiet; }
 
 bool quiet() { return process_is_quiet; }
+
+std::string time_text(double seconds) {
+  constexpr double kLongest = 100 * 3600;
+  if (seconds >= kLongest) return "over 100 h";
+  const auto whole = static_cast<int64_t>(std::ceil(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
 
 std::string progress_line(const ProgressState& state, int width) {
   constexpr int kShortestBar = 5;

@@ -10,6 +10,8 @@ namespace qw {
 void set_quiet(bool quiet);  // for the whole process: draw no progress
 bool quiet();
 
+std::string time_text(double seconds);  // 125 -> "2 min 5 s"; rounded up
+
 struct ProgressState {
   std::string title;
   std::string unit;  // "bytes" is written as KiB, MiB, ...; anything else stands after the number

@@ -186,6 +186,10 @@ ValidationLoss Learner::validation_loss(const Scores& scores, const LabelTensors
   return {value, flow_ ? flow_->cost_tensor() : at::Tensor()};
 }
 
+int64_t Learner::parameter_count() const {
+  return std::as_const(*model_).parameters().count() + predictor_parameters_.count();
+}
+
 std::vector<Buffer> Learner::predicting_state() const {
   std::vector<Buffer> state;
   for (const ParameterSet* set : {&std::as_const(*model_).parameters(), &predictor_parameters_}) {

@@ -78,11 +78,13 @@ class Trainings {
   }
 
   void here(const Training& training) {
-    watch(training, [&] {
+    RunResult result;
+    const bool went_well = watch(training, [&] {
       SingleRun single(dataset_, training, graph_, features_, folder_);
       if (single.trainer() != nullptr) single.trainer()->run(told(single));
-      hand_over(single);
+      result = single.result();
     });
+    if (went_well) hand_over(training, result);
   }
 
   // As many together as fit.
@@ -102,18 +104,22 @@ class Trainings {
     std::vector<Trainer*> trainers;
     std::vector<GoOn> go_on;
     for (const Training& training : trainings) {
-      watch(training, [&] {
-        singles.push_back(std::make_unique<SingleRun>(dataset_, training, graph_, features_, folder_));
-        Trainer* trainer = singles.back()->trainer();
+      std::unique_ptr<SingleRun> single;
+      const bool went_well = watch(training, [&] {
+        single = std::make_unique<SingleRun>(dataset_, training, graph_, features_, folder_);
+        Trainer* trainer = single->trainer();
         if (trainer == nullptr) return;
-        if (!trainer->can_replay()) return trainer->run(told(*singles.back()));
+        if (!trainer->can_replay()) return trainer->run(told(*single));
         trainers.push_back(trainer);
-        go_on.push_back(told(*singles.back()));
+        go_on.push_back(told(*single));
       });
+      if (went_well) singles.push_back(std::move(single));
     }
     run_together(trainers, go_on, epochs_at_once(trainings.front().request));
     for (std::unique_ptr<SingleRun>& single : singles) {
-      watch(single->training(), [&] { hand_over(*single); });
+      RunResult result;
+      if (watch(single->training(), [&] { result = single->result(); }))
+        hand_over(single->training(), result);
       single.reset();
     }
   }
@@ -124,21 +130,26 @@ class Trainings {
     return folder_.empty() || every == 0 ? kEpochsAtOnce : std::gcd(every, kEpochsAtOnce);
   }
 
+  // Whether it went well; what did not is told to the feed.
   template <class Work>
-  void watch(const Training& training, const Work& work) {
+  bool watch(const Training& training, const Work& work) {
     try {
       work();
+      return true;
+    } catch (const InternalError&) {
+      throw;
     } catch (const Error& error) {
       if (!feed_.failed) throw;
       const std::lock_guard<std::mutex> lock(one_at_a_time_);
       feed_.failed(training, error.what());
+      return false;
     }
   }
 
-  void hand_over(SingleRun& single) {
-    const RunResult result = single.result();
+  // Not watched: what cannot be kept is no training that failed.
+  void hand_over(const Training& training, const RunResult& result) {
     const std::lock_guard<std::mutex> lock(one_at_a_time_);
-    feed_.done(single.training(), result);
+    feed_.done(training, result);
   }
 
   GoOn told(const SingleRun& single) {
@@ -174,11 +185,17 @@ void within_memory(const Dataset& dataset, const TrainRequest& request, const Wo
   fail(fmt::format("out of memory on {}: {}", request.device, what_would_fit(plan, available)));
 }
 
+// As it would be written today, with the options that came later; empty: no JSON.
+std::string request_text(const std::filesystem::path& config) {
+  const Json document = Json::parse(read_file(config), nullptr, false);
+  return document.is_discarded() ? "" : to_json(request_from_json(document, config.string())).dump(2) + "\n";
+}
+
 // A folder belongs to one request: going on with another would mix results.
 void claim_folder(const std::filesystem::path& folder, const TrainRequest& request) {
   const std::filesystem::path config = folder / "config.json";
   const std::string wanted = to_json(request).dump(2) + "\n";
-  if (std::filesystem::exists(config) && read_file(config) != wanted) {
+  if (std::filesystem::exists(config) && request_text(config) != wanted) {
     fail(fmt::format("{} was made by another request; choose another --out, or go on with it by --resume {}",
                      folder.string(), folder.string()));
   }

@@ -77,8 +77,7 @@ RunResult SingleRun::summarise() {
   const std::vector<double>& milliseconds = trainer_->step_milliseconds();
   result.step_ms = median(milliseconds);
   Learner& learner = trainer_->best();
-  for (const Parameter& parameter : learner.model().parameters().all())
-    result.parameters += parameter.value.numel();
+  result.parameters = learner.parameter_count();
   const Scores scores = scaling_.undo(learner.predict());
   result.train = measure(dataset_.targets, split_.train, scores);
   result.val = measure(dataset_.targets, split_.val, scores);

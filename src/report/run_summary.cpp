@@ -38,7 +38,6 @@ RunSummary summary_from(const Json& json) {
       metrics.emplace_back(name, metric_from(metric, summary.seeds.size()));
     }
   }
-  if (json.contains("duplicate_nodes")) summary.duplicate_nodes = json.at("duplicate_nodes").get<int64_t>();
   return summary;
 }
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +28,6 @@ struct RunSummary {
   std::vector<uint64_t> seeds;
   // "train", "val", "test": metrics in the order to show them, the one that counts first.
   std::map<std::string, std::vector<std::pair<std::string, MetricSummary>>> parts;
-  std::optional<int64_t> duplicate_nodes;  // absent in older summaries
 };
 
 // Throws qw::Error when there is no such folder, when the training is not finished, and when the file is no

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "core/text.h"
 #include "qw/core/error.h"
@@ -57,6 +58,7 @@ class Maker {
       if (found == options_.presets.end()) continue;
       chosen = found->options;
       made.preset = name;
+      made.borrowed = method != methods.front();
       break;
     }
     set_options(made.request, chosen, made.preset);
@@ -65,8 +67,11 @@ class Maker {
   }
 
   void add(ExperimentCell made) {
-    if (wanted(options_.models, made.request.model) && wanted(options_.datasets, name_of(made.request.data)))
-      experiment_.cells.push_back(std::move(made));
+    const std::string shown_model = made.row.substr(0, made.row.find(','));
+    const bool is_wanted =
+        (wanted(options_.models, made.request.model) || wanted(options_.models, shown_model)) &&
+        (wanted(options_.datasets, name_of(made.request.data)) || wanted(options_.datasets, made.column));
+    if (is_wanted) experiment_.cells.push_back(std::move(made));
   }
 
   // One cell per column of a row of the paper's table.
@@ -87,15 +92,10 @@ class Maker {
   }
 
   Experiment finished() {
-    std::vector<std::string> without;
-    for (const ExperimentCell& cell : experiment_.cells) {
-      if (cell.preset.empty()) without.push_back(fmt::format("{} on {}", cell.row, cell.column));
-    }
-    std::sort(without.begin(), without.end());
-    without.erase(std::unique(without.begin(), without.end()), without.end());
-    if (!without.empty()) {
-      experiment_.notes.push_back("No preset, so qw's defaults were used: " + join(without, "; ") + ".");
-    }
+    note("No preset, so qw's defaults were used",
+         [](const ExperimentCell& cell) { return cell.preset.empty(); });
+    note("No sweep of their own: settings found for another method were used",
+         [](const ExperimentCell& cell) { return cell.borrowed; });
     return std::move(experiment_);
   }
 
@@ -103,6 +103,17 @@ class Maker {
   const ExperimentOptions& options() const { return options_; }
 
  private:
+  // Names the cells of which this holds, each once.
+  void note(const std::string& what, const std::function<bool(const ExperimentCell&)>& holds) {
+    std::set<std::string> cells;
+    for (const ExperimentCell& cell : experiment_.cells) {
+      if (holds(cell)) cells.insert(fmt::format("{} on {}", cell.row, cell.column));
+    }
+    if (!cells.empty()) {
+      experiment_.notes.push_back(fmt::format("{}: {}.", what, join({cells.begin(), cells.end()}, "; ")));
+    }
+  }
+
   const ExperimentOptions& options_;
   Experiment experiment_;
 };
@@ -161,7 +172,7 @@ void table3(Maker& maker) {
     const auto method = row.at("method").get<std::string>();
     ExperimentCell cell;
     cell.row = fmt::format("chebnetii, {}", shown_method(method));
-    cell.column = real ? "arxiv-year" : "generated, of its size";
+    cell.column = "arxiv-year";
     cell.request.data = real ? Json{{"what", data}, {"load", {{"target", "year"}}}} : Json(data);
     cell.request.split = "random:train=0.5,val=0.25";
     set_options(cell.request, published, "table3");
@@ -169,7 +180,8 @@ void table3(Maker& maker) {
                 method == "ce" ? Json{{"solver", "ce"}} : Json{{"solver", "bregman"}, {"lambda", 100}},
                 "table3");
     if (real) cell.paper = PaperValue{row.at("mean")[0].get<double>(), row.at("std")[0].get<double>()};
-    cell.preset = "as ChebNetII's authors published";
+    cell.preset =
+        method == "ce" ? "as ChebNetII's authors published" : "as ChebNetII's authors published, lambda 100";
     maker.add(std::move(cell));
   }
   if (!real) {
@@ -206,8 +218,9 @@ void table5(Maker& maker) {
                     if (is_ce) return maker.cell(data, model, {"ce"}, solver_options("ce"));
                     ExperimentCell cell = maker.cell(data, model, {"qw-" + method, "qw"}, Json::object());
                     const int which = method == "algorithm1" ? 1 : 2;
-                    const bool has_it = (cell.request.learn.solver == "badmm") == (which == 2);
-                    if (!has_it) set_options(cell.request, algorithm(which), "table5");
+                    const Json solver = algorithm(which);
+                    if (solver.at("solver") != cell.request.learn.solver)
+                      set_options(cell.request, solver, "table5");
                     return cell;
                   });
   }
@@ -219,8 +232,9 @@ void table6(Maker& maker) {
     const auto model = row.at("model").get<std::string>(), method = row.at("method").get<std::string>();
     maker.add_row(table, row, fmt::format("{}, {}", model, shown_method(method)),
                   [&](const std::string& data, size_t) {
-                    return maker.cell(data, model, {method + "-20", method},
-                                      {{"split", "per-class:train=20,val=500,test=1000"}});
+                    Json options = solver_options(method);
+                    options["split"] = "per-class:train=20,val=500,test=1000";
+                    return maker.cell(data, model, {method + "-20", method}, options);
                   });
   }
 }
@@ -246,8 +260,9 @@ void table7(Maker& maker) {
     if (settings[0] != settings[1]) label += " / " + settings[1].get<std::string>();
     maker.add_row(table, row, fmt::format("{}, {}", shown_method(loss), label),
                   [&](const std::string& data, size_t column) {
-                    return maker.cell(data, "gat", {loss},
-                                      setting_options(settings[column].get<std::string>()));
+                    Json options = setting_options(settings[column].get<std::string>());
+                    options.update(solver_options(loss));
+                    return maker.cell(data, "gat", {loss}, options);
                   });
   }
 }
@@ -387,9 +402,6 @@ Experiment make_experiment(const std::string& name, const ExperimentOptions& opt
     Maker maker(name, options);
     maker.experiment().title = each.title;
     each.fill(maker);
-    if (maker.experiment().cells.empty()) {
-      fail_usage(fmt::format("qw reproduce: {} has none of these models and data sets", name));
-    }
     return maker.finished();
   }
   fail_usage("qw reproduce: " + unknown_name(name, experiment_names()));

@@ -29,6 +29,7 @@ Panel& panel_named(Figure& figure, const std::string& title) {
 Figure lines(const std::vector<MeasuredCell>& cells, const std::string& x_label, bool log_x) {
   Figure figure;
   for (const MeasuredCell& measured : cells) {
+    if (measured.values.empty()) continue;
     Panel& panel = panel_named(figure, measured.cell->column);
     panel.x_label = x_label;
     panel.y_label = "test accuracy (%)";
@@ -63,7 +64,7 @@ Figure histograms(const std::vector<MeasuredCell>& cells) {
   for (const MeasuredCell& measured : cells) {
     if (measured.results.empty() || !measured.results.front().result.flow) continue;
     const FlowHistogram& histogram = measured.results.front().result.flow->histogram;
-    if (histogram.counts.empty()) continue;
+    if (histogram.counts.empty() || histogram.limit == 0) continue;  // nothing flows
     Panel& panel = panel_named(figure, measured.cell->column);
     panel.kind = PanelKind::kHistogram;
     panel.x_label = "value of the flow";
@@ -92,6 +93,7 @@ std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>
                   : experiment.name == "fig-histogram" ? histograms(cells)
                   : experiment.name == "fig-labels"    ? lines(cells, "labelled nodes (%)", false)
                                                        : lines(cells, "lambda", true);
+  if (figure.panels.empty()) return {};
   figure.title = experiment.title;
   figure.description = experiment.title + ", made by qw reproduce " + experiment.name;
   return to_svg(figure);

@@ -45,8 +45,10 @@ const MeasuredCell* find(const std::vector<MeasuredCell>& cells, const std::stri
 
 std::string ours(const Experiment& experiment, const MeasuredCell& measured) {
   if (!measured.error.empty()) return "failed";
-  return fmt::format("{} ± {}", number(experiment, measured.summary.mean),
-                     number(experiment, measured.summary.ci95));
+  if (measured.values.empty()) return "-";
+  return fmt::format(
+      "{} ± {}{}", number(experiment, measured.summary.mean), number(experiment, measured.summary.ci95),
+      measured.complete ? "" : fmt::format(" [{} of {} runs]", measured.runs.size(), experiment.runs));
 }
 
 // How many numbers were learned, where the table is about that.
@@ -62,7 +64,7 @@ std::string beside_the_paper(const Experiment& experiment, const MeasuredCell& m
   std::string text = ours(experiment, measured);
   if (!measured.cell->paper) return text;
   const PaperValue& paper = *measured.cell->paper;
-  text += fmt::format(" ({} ± {}", number(experiment, paper.mean), number(experiment, paper.std));
+  text += fmt::format(" ({} ± {}", number(experiment, paper.mean), number(experiment, paper.plus_minus));
   if (measured.difference) text += fmt::format("; {:+.1f}", *measured.difference);
   return text + ")" + size_text(experiment, measured);
 }
@@ -96,22 +98,21 @@ std::string points(const Experiment& experiment, const std::vector<MeasuredCell>
   return text;
 }
 
-bool is_qw(const MeasuredCell& measured) { return measured.cell->row.ends_with("QW"); }
+bool is_qw(const MeasuredCell& measured) { return find_solver(measured.cell->request.learn.solver).has_flow; }
 
 // How many cells are within one standard deviation of the paper's mean, or better.
 std::string verdict(const std::vector<MeasuredCell>& cells) {
   int64_t reached[2] = {0, 0}, all[2] = {0, 0};
   for (const MeasuredCell& measured : cells) {
-    if (!measured.cell->paper) continue;
+    if (!measured.cell->paper || !measured.complete) continue;
     ++all[is_qw(measured)];
     if (measured.difference && *measured.difference >= -1) ++reached[is_qw(measured)];
   }
   std::string text;
   for (const int qw : {1, 0}) {
     if (all[qw] == 0) continue;
-    text += fmt::format(
-        "{} of {} cells {} QW are within one published standard deviation of the paper's mean, or better.\n",
-        reached[qw], all[qw], qw == 1 ? "with" : "without");
+    text += fmt::format("{} of {} cells {} QW are within the paper's ± of its mean, or better.\n",
+                        reached[qw], all[qw], qw == 1 ? "with" : "without");
   }
   return text;
 }
@@ -127,7 +128,8 @@ std::string improvements(const Experiment& experiment, const std::vector<Measure
     for (const MeasuredCell& qw : cells) {
       const MeasuredCell* traditional =
           find(cells, model + (experiment.percent() ? ", CE" : ", MSE"), qw.cell->column);
-      if (qw.cell->row != row || traditional == nullptr || !qw.cell->paper) continue;
+      const bool both = traditional != nullptr && qw.complete && traditional->complete;
+      if (qw.cell->row != row || !both || !qw.cell->paper) continue;
       ours_sum += qw.summary.mean - traditional->summary.mean;
       paper_sum += qw.cell->paper->mean - traditional->cell->paper->mean;
       ++count;
@@ -146,7 +148,7 @@ std::string improvements(const Experiment& experiment, const std::vector<Measure
 // Another method minus the traditional loss of the same model, paired over the seeds.
 std::string paired_cell(const Experiment& experiment, const MeasuredCell& one,
                         const MeasuredCell& traditional) {
-  if (one.values.size() != traditional.values.size() || one.values.size() < 2) return "";
+  if (!one.complete || !traditional.complete || experiment.runs < 2) return "";
   const PairedComparison paired =
       compare_paired(traditional.values, one.values, experiment.higher_is_better());
   const bool clear = paired.verdict != Verdict::kUndecided;
@@ -222,13 +224,15 @@ std::vector<MeasuredCell> measure(const Experiment& experiment, ResultStore& sto
         measured.error = stored->error;
         continue;
       }
+      measured.runs.push_back(run);
       measured.values.push_back(value_of(experiment, stored->result));
       measured.results.push_back(std::move(*stored));
     }
     measured.summary = summarise(measured.values);
-    if (cell.paper && measured.error.empty() && !measured.values.empty()) {
+    measured.complete = static_cast<int64_t>(measured.runs.size()) == experiment.runs;
+    if (cell.paper && measured.complete) {
       const double better = experiment.higher_is_better() ? 1 : -1;
-      measured.difference = better * (measured.summary.mean - cell.paper->mean) / cell.paper->std;
+      measured.difference = better * (measured.summary.mean - cell.paper->mean) / cell.paper->plus_minus;
     }
     cells.push_back(std::move(measured));
   }
@@ -241,8 +245,7 @@ std::string to_markdown(const Experiment& experiment, const std::vector<Measured
   if (is_table) {
     text += fmt::format(
         "Ours, mean ± half width of a 95 % bootstrap interval over {} runs; in parentheses the paper's, and "
-        "the difference in its "
-        "standard deviations, above 0 where ours is better.\n\n",
+        "the difference in units of its ± (such a half width, too), above 0 where ours is better.\n\n",
         experiment.runs);
   }
   text += is_table ? rows_and_columns(experiment, cells) + paired_table(experiment, cells)
@@ -263,7 +266,8 @@ std::string to_markdown(const Experiment& experiment, const std::vector<Measured
 
 std::string to_csv(const std::vector<MeasuredCell>& cells) {
   std::string text =
-      "row,column,x,runs,mean,ci95,std,paper_mean,paper_std,difference_in_paper_std,preset,options,error\n";
+      "row,column,x,runs,mean,ci95,std,paper_mean,paper_plus_minus,difference_in_paper_plus_minus,preset,"
+      "options,error\n";
   for (const MeasuredCell& measured : cells) {
     const ExperimentCell& cell = *measured.cell;
     const auto optional = [](bool there, double value) {
@@ -273,7 +277,7 @@ std::string to_csv(const std::vector<MeasuredCell>& cells) {
         "{},{},{},{},{:.6g},{:.6g},{:.6g},{},{},{},{},{},{}\n", csv_field(cell.row), csv_field(cell.column),
         cell.x, measured.values.size(), measured.summary.mean, measured.summary.ci95, measured.summary.std,
         optional(cell.paper.has_value(), cell.paper.value_or(PaperValue{}).mean),
-        optional(cell.paper.has_value(), cell.paper.value_or(PaperValue{}).std),
+        optional(cell.paper.has_value(), cell.paper.value_or(PaperValue{}).plus_minus),
         optional(measured.difference.has_value(), measured.difference.value_or(0)), csv_field(cell.preset),
         csv_field(options_json(cell.request).dump()), csv_field(measured.error));
   }
@@ -291,8 +295,8 @@ nlohmann::ordered_json to_json(const Experiment& experiment, const std::vector<M
              {"mean", measured.summary.mean},
              {"ci95", measured.summary.ci95},
              {"std", measured.summary.std}};
-    if (cell.paper) row["paper"] = {{"mean", cell.paper->mean}, {"std", cell.paper->std}};
-    if (measured.difference) row["difference_in_paper_std"] = *measured.difference;
+    if (cell.paper) row["paper"] = {{"mean", cell.paper->mean}, {"plus_minus", cell.paper->plus_minus}};
+    if (measured.difference) row["difference_in_paper_plus_minus"] = *measured.difference;
     row["preset"] = cell.preset;
     row["data"] = cell.request.data;
     row["options"] = options_json(cell.request);

@@ -15,6 +15,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Targets of which only these nodes' are known.
+Targets only(const Targets& targets, const std::vector<NodeId>& nodes) {
+  Targets some = targets;
+  std::fill(some.classes.begin(), some.classes.end(), -1);
+  for (const NodeId node : nodes) {
+    if (!targets.classes.empty()) some.classes[node] = targets.classes[node];
+  }
+  return some;
+}
+
 constexpr double kManyWithin = 0.5;  // of the edges, within a class: neighbours are alike
 
 }  // namespace
@@ -22,7 +32,8 @@ constexpr double kManyWithin = 0.5;  // of the edges, within a class: neighbours
 nlohmann::ordered_json to_json(const std::vector<Preset>& presets) {
   Json document = Json::object();
   for (const Preset& preset : presets) {
-    document[preset.name] = {{"options", preset.options}, {"found_by", preset.found_by}};
+    document[preset.name] = {
+        {"data", preset.data}, {"options", preset.options}, {"found_by", preset.found_by}};
   }
   return document;
 }
@@ -40,12 +51,15 @@ std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, co
   std::vector<Preset> presets;
   if (!document.is_object()) fail(fmt::format("{}: is no JSON object of presets", file));
   for (const auto& [name, preset] : document.items()) {
-    const bool complete = preset.is_object() && preset.contains("options") && preset.contains("found_by");
-    if (!complete)
-      fail(fmt::format("{}: preset {} needs \"options\" and \"found_by\"", file, in_quotes(name)));
+    const bool complete = preset.is_object() && preset.contains("data") && preset.contains("options") &&
+                          preset.contains("found_by") && preset.at("found_by").is_string();
+    if (!complete) {
+      fail(fmt::format("{}: preset {} needs \"data\", \"options\" and \"found_by\"", file, in_quotes(name)));
+    }
     TrainRequest request;
     set_options(request, preset.at("options"), fmt::format("{}: preset {}", file, in_quotes(name)));
-    presets.push_back({name, preset.at("options"), preset.at("found_by").get<std::string>()});
+    presets.push_back(
+        {name, preset.at("data"), preset.at("options"), preset.at("found_by").get<std::string>()});
   }
   return presets;
 }
@@ -58,15 +72,17 @@ const std::vector<Preset>& presets() {
   return kPresets;
 }
 
-Preset automatic_preset(const Dataset& dataset, const std::string& wanted, const std::vector<Preset>& among) {
-  const std::optional<double> within = intra_edge_rate(dataset.graph, dataset.targets);
+Preset automatic_preset(const Dataset& dataset, const std::vector<NodeId>& training,
+                        const std::string& wanted, const std::vector<Preset>& among) {
+  const std::optional<double> within = intra_edge_rate(dataset.graph, only(dataset.targets, training));
   const bool homophilic = !within || *within >= kManyWithin;
   const std::string model = wanted.empty() ? "chebnetii" : wanted;
   const std::string known = fmt::format("{}/{}/qw", dataset.name, model);
   for (const Preset& preset : among) {
-    if (preset.name == known) return preset;
+    if (preset.name == known && preset.data == dataset.name && dataset.targets.task == Task::kClassification)
+      return preset;
   }
-  Preset preset{"auto", {{"model", model}, {"solver", "bregman"}}, ""};
+  Preset preset{"auto", dataset.name, {{"model", model}, {"solver", "bregman"}}, ""};
   if (dataset.targets.task == Task::kRegression) {
     preset.options.update(
         {{"lr", 0.01}, {"weight_decay", 0.0005}, {"dropout", 0.1}, {"lambda", 100}, {"flow_lr", 0.01}});

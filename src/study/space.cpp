@@ -85,6 +85,11 @@ class Description {
   Layer layer(const Json& object) const {
     Layer layer{member(object, "fixed", Json::object()), member(object, "search", Json::object()),
                 member(object, "include", Json::array())};
+    for (const char* name : {"runs", "device", "checkpoint_every"}) {
+      if (layer.fixed.contains(name)) {
+        fail_usage(fmt::format("{}: \"fixed\" has no use for \"{}\", which changes no result", file_, name));
+      }
+    }
     for (const auto& [name, values] : layer.search.items()) {
       if (!is_range(values)) {
         check_list(name, values);
@@ -315,7 +320,7 @@ nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& f
 }
 
 nlohmann::ordered_json with_base(const nlohmann::ordered_json& given, const std::vector<Preset>& presets,
-                                 const std::string& file, std::vector<std::string>& missing) {
+                                 const std::string& file, std::vector<MissingBase>& missing) {
   if (!given.contains("base")) return given;
   Json description = given;
   description.erase("base");
@@ -328,7 +333,7 @@ nlohmann::ordered_json with_base(const nlohmann::ordered_json& given, const std:
     const auto found = std::find_if(presets.begin(), presets.end(),
                                     [&](const Preset& preset) { return preset.name == name; });
     if (found == presets.end()) {
-      missing.push_back(name);
+      missing.push_back({combination, name});
       continue;
     }
     Json options = found->options;

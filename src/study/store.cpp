@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS claim (
   config INTEGER NOT NULL, run INTEGER NOT NULL, worker INTEGER NOT NULL,
   PRIMARY KEY (config, run)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS study (name TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS usual (option TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )";
 
 double now() {
@@ -71,17 +72,57 @@ void keep_write_ahead_log(SqliteDatabase& database) {
   }
 }
 
+// A config is what differs from the defaults: were one of these another now, old results would stand for new
+// options.
+void check_defaults(SqliteDatabase& database, const std::filesystem::path& path) {
+  SqliteStatement find(database, "SELECT value FROM usual WHERE option = ?");
+  SqliteStatement keep(database, "INSERT INTO usual (option, value) VALUES (?, ?)");
+  const Json usual = to_json(TrainRequest{});
+  for (const char* section : {"request", "model_options", "learn"}) {
+    for (const auto& [option, value] : usual.at(section).items()) {
+      const std::string now = value.dump();
+      if (!find.bind(option).row()) {
+        keep.bind(option).bind(now).run();
+      } else if (find.text(0) != now) {
+        fail(
+            fmt::format("{}: was made when the default of {} was {}; it is {} now, and results would be "
+                        "mixed up: use another "
+                        "file",
+                        path.string(), option, find.text(0), now));
+      }
+      find.reset();
+    }
+  }
+}
+
 void open_tables(SqliteDatabase& database, const std::filesystem::path& path) {
   check_schema(database, path);
   keep_write_ahead_log(database);
   database.execute("PRAGMA synchronous=NORMAL");
   SqliteTransaction transaction(database);
   database.execute(kTables);
+  check_defaults(database, path);
   database.execute(fmt::format("PRAGMA user_version={}", kSchema).c_str());
   transaction.commit();
 }
 
 double primary(const Metrics& metrics) { return metrics.empty() ? std::nan("") : metrics.front().second; }
+
+// Times are no part of a run's files, which have the same bits whatever time it took.
+constexpr const char* kStepMs = "step_ms";
+
+std::string summary_of(const RunResult& result) {
+  Json json = to_json(result);
+  json[kStepMs] = result.step_ms;
+  return json.dump();
+}
+
+RunResult result_of(const std::string& summary) {
+  const Json json = Json::parse(summary);
+  RunResult result = result_from_json(json);
+  result.step_ms = json.value(kStepMs, 0.0);
+  return result;
+}
 
 }  // namespace
 
@@ -176,6 +217,14 @@ int64_t ResultStore::config_of(const TrainRequest& request) {
   return find.integer(0);
 }
 
+std::vector<int64_t> ResultStore::configs_of(const std::vector<TrainRequest>& requests) {
+  SqliteTransaction transaction(database_->connection);
+  std::vector<int64_t> configs;
+  for (const TrainRequest& request : requests) configs.push_back(config_of(request));
+  transaction.commit();
+  return configs;
+}
+
 nlohmann::ordered_json ResultStore::options_of(int64_t config) {
   SqliteStatement find(database_->connection, "SELECT options FROM config WHERE id = ?");
   QW_ASSERT(find.bind(config).row());
@@ -198,7 +247,7 @@ std::optional<StoredResult> ResultStore::find(const Trial& trial) {
   if (!statement.bind(trial.config).bind(trial.run).row()) return std::nullopt;
   StoredResult stored;
   stored.error = statement.text(1);
-  if (stored.error.empty()) stored.result = result_from_json(Json::parse(statement.text(0)));
+  if (stored.error.empty()) stored.result = result_of(statement.text(0));
   stored.seconds = statement.number(2);
   stored.device = statement.text(3);
   return stored;
@@ -248,7 +297,7 @@ void ResultStore::put(const Trial& trial, const StoredResult& stored) {
       .bind(stored.seconds)
       .bind(stored.device)
       .bind(stored.error)
-      .bind(stored.error.empty() ? to_json(result).dump() : "")
+      .bind(stored.error.empty() ? summary_of(result) : "")
       .run();
   SqliteStatement(connection, "DELETE FROM claim WHERE config = ? AND run = ?")
       .bind(trial.config)

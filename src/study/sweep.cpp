@@ -71,9 +71,7 @@ Stage stage_of(const Sweep::Cell& cell, const TrialScores& scores) {
 
 Sweep::Sweep(ResultStore& store, const std::vector<SweepCell>& cells) {
   for (const SweepCell& cell : cells) {
-    Cell numbered{cell.name, {}, cell.rungs};
-    for (const TrainRequest& request : cell.configs) numbered.configs.push_back(store.config_of(request));
-    cells_.push_back(std::move(numbered));
+    cells_.push_back({cell.name, store.configs_of(cell.configs), cell.rungs});
   }
 }
 

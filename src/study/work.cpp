@@ -7,8 +7,6 @@
 #include <cmath>
 #include <thread>
 
-#include "qw/core/error.h"
-
 namespace qw {
 namespace {
 
@@ -107,15 +105,10 @@ class Worker {
       some_idle = taken.empty();
       return taken;
     };
-    // A result that cannot be kept is no training that failed.
-    bool keeping = false;
     feed.done = [&](const Training& training, const RunResult& result) {
-      keeping = true;
       put(training, {result, "", 0, ""});
-      keeping = false;
     };
     feed.failed = [&](const Training& training, const std::string& error) {
-      if (keeping) fail(error);
       put(training, {{}, error, 0, ""});
     };
     train_all(dataset, work_.device, request.scale_features, feed);

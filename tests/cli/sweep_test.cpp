@@ -178,7 +178,7 @@ TEST_F(SweepCommand, ShowsTheBestAndMakesPresetsOfThem) {
 
   const std::string presets = folder_.write(
       "presets.json",
-      R"({"b/gcn/ce": {"options": {"model": "gcn", "solver": "ce", "lr": 0.5}, "found_by": "hand"}})");
+      R"({"b/gcn/ce": {"data": "b", "options": {"model": "gcn", "solver": "ce", "lr": 0.5}, "found_by": "hand"}})");
   for (int i = 0; i < 2; ++i) {  // the second time it reads what it wrote
     EXPECT_EQ(qw({"sweep", "presets", db, "--out", presets}).exit_code, 0);
     const json written = json::parse(read_file(presets));
@@ -187,6 +187,7 @@ TEST_F(SweepCommand, ShowsTheBestAndMakesPresetsOfThem) {
     const json& preset = written.at(std::string(kData) + "/gcn/ce");
     EXPECT_EQ(preset.at("options").at("epochs"), 5);
     EXPECT_EQ(preset.at("options").at("solver"), "ce");
+    EXPECT_EQ(preset.at("data"), kData);
     EXPECT_FALSE(preset.at("options").contains("data"));
     EXPECT_THAT(preset.at("found_by").get<std::string>(), HasSubstr("sweep small: validation "));
     EXPECT_THAT(preset.at("found_by").get<std::string>(), HasSubstr(" over 2 runs"));
@@ -218,13 +219,15 @@ TEST_F(SweepCommand, SaysWhyOptionsFailed) {
   const std::string sweep =
       folder_.write("bad.json", R"({"each": {"data": ["karate"]}, "fixed": {"epochs": 9, "solver": "ce",
       "layers": 5, "split": "random:train=0.5,val=0.25"}, "search": {"lr": [1e12]}, "runs": 1})");
+  expect_refused({"sweep", sweep, "--store", store("s.db"), "--samples", "3"}, 2,
+                 "qw sweep: " + sweep + " is a grid, which has no samples");
   const CommandResult result = qw({"sweep", sweep, "--store", store("s.db")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("failed"));
   EXPECT_THAT(result.out, HasSubstr("is not finite"));
   const CommandResult presets = qw({"sweep", "presets", store("s.db")});
-  EXPECT_EQ(presets.out, "{}\n");
-  EXPECT_EQ(presets.err, store("s.db") + ": all options of karate failed, which gives no preset\n");
+  EXPECT_EQ(json::parse(presets.out), json::object());
+  EXPECT_EQ(presets.err, store("s.db") + ": karate gives no preset: all its options failed\n");
 }
 
 TEST_F(SweepCommand, SaysWhatIsWrong) {

@@ -106,6 +106,35 @@ TEST(TrainCommand, UsageErrorsAreOneLine) {
                  "qw: /nowhere/config.json: cannot read: No such file or directory");
 }
 
+TEST(TrainCommand, AFlagCanTakeBackWhatAPresetSays) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.write("presets.json", R"({"karate/gcn/qw": {"data": "karate", "options":
+      {"model": "gcn", "solver": "bregman", "edge_weights": true, "epochs": 2}, "found_by": "a test"}})");
+  const auto edge_weights = [&](const Arguments& more) {
+    return json_of(with({"train", "--preset", "karate/gcn/qw", "--presets", file, "--split", "random",
+                         "--json", "--quiet"},
+                        more))
+        .at("config")
+        .at("learn")
+        .at("edge_weights");
+  };
+  EXPECT_EQ(edge_weights({}), true);
+  EXPECT_EQ(edge_weights({"--edge-weights"}), true);
+  EXPECT_EQ(edge_weights({"--edge-weights=false"}), false);
+  EXPECT_EQ(edge_weights({"--edge-weights", "--edge-weights=no"}), false);
+  expect_refused({"train", "karate", "--edge-weights=maybe"}, 2,
+                 "qw train: --edge-weights 'maybe' is not true or false");
+}
+
+TEST(TrainCommand, PresetsAreForTrainingsThatBegin) {
+  for (const char* preset : {"auto", "cora/gcn/qw"}) {
+    expect_refused({"train", "--resume", "/nowhere", "--preset", preset}, 2,
+                   "qw train: --preset does not go with --resume: a training goes on as it began");
+    expect_refused({"train", "--refit-flow", "/nowhere", "--preset", preset}, 2,
+                   "qw train: --preset does not go with --refit-flow: its network stays as it was learned");
+  }
+}
+
 TEST(TrainCommand, EvalAndPredictGiveTheSameAgain) {
   const test::TemporaryFolder folder;
   const std::string out = folder.path() / "run";

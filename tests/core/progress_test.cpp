@@ -71,6 +71,14 @@ TEST(ProgressLine, TimesLeft) {
   EXPECT_EQ(left(INT64_MAX, 1e-300), "over 100 h left");
 }
 
+TEST(TimeText, IsRoundedUp) {
+  EXPECT_EQ(time_text(0), "0 s");
+  EXPECT_EQ(time_text(59.5), "1 min 0 s");
+  EXPECT_EQ(time_text(125), "2 min 5 s");
+  EXPECT_EQ(time_text(2.5 * 3600), "2 h 30 min");
+  EXPECT_EQ(time_text(1e18), "over 100 h");
+}
+
 TEST(ProgressLine, AmountsAreReadable) {
   EXPECT_EQ(progress_line({.title = "t", .unit = "steps", .done = 1234567, .total = 0, .speed = 0.25}, 80),
             "t  1,234,567 steps, 0.2 steps/s");

@@ -205,6 +205,40 @@ TEST(Run, RefusesFoldersAndFilesOfOthers) {
             "--device 'tpu' is unknown; known: cpu, cuda, cuda:0, ...");
 }
 
+TEST(Run, GoesOnInFoldersThatAreOlderThanAnOption) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  TrainRequest request = small_request();
+  const RunResult expected = train(data, request, folder.path())[0];
+  const std::string written = read_file(folder.path() / "config.json");
+  nlohmann::ordered_json older = nlohmann::ordered_json::parse(written);
+  older["learn"].erase("balanced");
+  folder.write("config.json", older.dump());
+  expect_same_result(train(data, request, folder.path())[0], expected);
+  EXPECT_EQ(read_file(folder.path() / "config.json"), written);
+  folder.write("config.json", older.dump());
+  request.learn.balanced = true;
+  const std::string refusal =
+      " was made by another request; choose another --out, or go on with it by --resume ";
+  EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
+            folder.path().string() + refusal + folder.path().string());
+  folder.write("config.json", "{");
+  EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
+            folder.path().string() + refusal + folder.path().string());
+}
+
+TEST(Run, CountsTheNumbersOfNetworkAndEdgePredictor) {
+  TrainRequest request = small_request();
+  request.model = "mlp";
+  request.model_options.layers = 2;
+  const int64_t network = (6 + 1) * 8 + (8 + 1) * 3;
+  EXPECT_EQ(train(small_data(), request, {})[0].parameters, network);
+  request.model = "gcn";
+  const int64_t plain = train(small_data(), request, {})[0].parameters;
+  request.learn.edge_weights = true;
+  EXPECT_EQ(train(small_data(), request, {})[0].parameters - plain, (3 + 1) * 32 + (32 + 1));
+}
+
 TEST(Run, RefusesARequestOutOfRange) {
   const Dataset data = small_data();
   TrainRequest request = small_request();

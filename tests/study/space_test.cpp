@@ -265,12 +265,15 @@ TEST(Space, ABaseGivesEverySearchTheOptionsOfItsPreset) {
       "search": {"lambda": [1, 2]}})");
   const std::vector<Preset> presets{
       {"cora/gcn/ce",
+       "cora",
        {{"model", "gcn"}, {"solver", "ce"}, {"lr", 0.05}, {"epochs", 9}, {"dropout", 0.3}},
        ""}};
-  std::vector<std::string> missing;
+  std::vector<MissingBase> missing;
   const std::vector<SweepCell> cells = sweep_cells(with_base(description, presets, "f", missing), "f");
   ASSERT_EQ(cells.size(), 2u);
-  EXPECT_EQ(missing, std::vector<std::string>{"texas/gcn/ce"});
+  ASSERT_EQ(missing.size(), 1u);
+  EXPECT_EQ(missing[0].preset, "texas/gcn/ce");
+  EXPECT_EQ(missing[0].each, cells[1].each);
   const TrainRequest& cora = cells[0].configs[1];
   EXPECT_EQ(cora.learn.lr, 0.05);              // the preset's
   EXPECT_EQ(cora.learn.solver, "bregman");     // never the preset's
@@ -298,7 +301,7 @@ TEST(Space, SweepsThatCameWithQwAreComplete) {
     if (description.value("strategy", "grid") == "grid") {  // whole grids are large: one graph shows as much
       description["each"]["data"] = {description["each"]["data"].front()};
     }
-    std::vector<std::string> missing;
+    std::vector<MissingBase> missing;
     const std::vector<SweepCell> found = sweep_cells(with_base(description, {}, path, missing), path);
     const auto expected = cells.find(path);
     EXPECT_TRUE(expected == cells.end() || expected->second == found.size()) << path;

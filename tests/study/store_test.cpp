@@ -92,6 +92,28 @@ TEST_F(Store, ResultsSurviveClosing) {
   EXPECT_THAT(store.claim({good, bad}, 9), IsEmpty()) << "what failed is done, too";
 }
 
+TEST_F(Store, TimesAreKept) {
+  ResultStore store(file());
+  const int64_t config = store.config_of(test::tiny_request());
+  StoredResult stored = test::measured(0.5, 0.5);
+  stored.result.step_ms = 1.75;
+  store.put({config, 0}, stored);
+  EXPECT_EQ(store.find({config, 0})->result.step_ms, 1.75);
+}
+
+TEST_F(Store, AFileDoesNotServeOtherDefaults) {
+  { const ResultStore store(file()); }
+  SqliteDatabase(file()).execute("UPDATE usual SET value = '0.5' WHERE option = 'lr'");
+  EXPECT_EQ(
+      test::error_of([&] { const ResultStore store(file()); }),
+      file().string() +
+          ": was made when the default of lr was 0.5; it is 0.01 now, and results would be mixed up: use "
+          "another file");
+  SqliteDatabase(file()).execute(
+      "DELETE FROM usual WHERE option = 'lr'");  // an option that was not there then
+  EXPECT_NO_THROW({ const ResultStore store(file()); });
+}
+
 TEST_F(Store, AMetricThatIsNoNumberIsNotZero) {
   ResultStore store(file());
   store.put({1, 0}, measured(std::nan(""), 0.5));

@@ -105,6 +105,7 @@ class Learner {
 
   Model& model() { return *model_; }
   const ModelConfig& model_config() const { return config_; }
+  int64_t parameter_count() const;  // numbers in the network and its edge predictor
   Flow* flow() { return flow_ ? &*flow_ : nullptr; }
   Divergence kind() const { return kind_; }
 

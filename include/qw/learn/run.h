@@ -100,8 +100,9 @@ struct TrainingFeed {
   // Up to `most` more; none: that was all. On a GPU those that are taken together train together: they should
   // have the same model and solver.
   std::function<std::vector<Training>(int64_t most)> take;
-  std::function<void(const Training&, const RunResult&)> done;
-  // One that went wrong, with the error's text; others go on. Without it the error ends all.
+  std::function<void(const Training&, const RunResult&)> done;  // what it throws ends all
+  // One that went wrong, with the error's text; others go on. Without it the error ends all, as an
+  // InternalError always does.
   std::function<void(const Training&, const std::string&)> failed;
   std::function<void(const Training&, const EpochRecord&)> epoch;  // may be empty
 };

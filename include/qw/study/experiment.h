@@ -14,16 +14,19 @@
 
 namespace qw {
 
+// As printed there. What the paper calls a standard deviation is, in the released code, the half width of a
+// 95 % bootstrap interval of the mean.
 struct PaperValue {
   double mean = 0;
-  double std = 0;  // as printed there: the half width of a 95 % bootstrap interval of the mean
+  double plus_minus = 0;
 };
 
 struct ExperimentCell {
   std::string row, column;  // of a table; series and panel of a figure
   double x = 0;             // figures: where along the axis
   TrainRequest request;
-  std::string preset;  // where the options come from; "" : there was none
+  std::string preset;     // where the options come from; "": there was none
+  bool borrowed = false;  // the preset is that of another method
   std::optional<PaperValue> paper;
 };
 
@@ -48,7 +51,8 @@ struct ExperimentOptions {
 };
 
 const std::vector<std::string>& experiment_names();
-// Throws qw::UsageError that lists the known ones.
+// Without cells when it has none of the models and data sets. Throws qw::UsageError that lists the known
+// ones.
 Experiment make_experiment(const std::string& name, const ExperimentOptions& options);
 
 // What the store lacks of it.
@@ -56,10 +60,13 @@ Lacking lacking(const Experiment& experiment, ResultStore& store, const TrialSco
 
 struct MeasuredCell {
   const ExperimentCell* cell = nullptr;
+  std::vector<int64_t> runs;   // that are there
   std::vector<double> values;  // of the metric, by run; percent where it is a share
   Summary summary;
-  std::string error;                 // of a run that failed
-  std::optional<double> difference;  // to the paper's mean, in its standard deviations; above 0: better
+  std::string error;      // of a run that failed
+  bool complete = false;  // all runs are there, none failed
+  std::optional<double>
+      difference;  // of a complete one to the paper's mean, in units of its +-; above 0: better
   std::vector<StoredResult> results;
 };
 std::vector<MeasuredCell> measure(const Experiment& experiment, ResultStore& store);
@@ -68,7 +75,7 @@ std::vector<MeasuredCell> measure(const Experiment& experiment, ResultStore& sto
 std::string to_markdown(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
 std::string to_csv(const std::vector<MeasuredCell>& cells);
 nlohmann::ordered_json to_json(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
-// A figure as SVG; "" for tables.
+// A figure as SVG; "" for tables, and while there is nothing to draw.
 std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
 
 }  // namespace qw

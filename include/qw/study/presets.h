@@ -13,6 +13,7 @@ namespace qw {
 
 struct Preset {
   std::string name;                // data/model/method
+  nlohmann::ordered_json data;     // as in a request: a name, or {"what": ..., "load": ...}
   nlohmann::ordered_json options;  // of qw train, by name; model and solver among them
   std::string found_by;
 };
@@ -27,7 +28,7 @@ const Preset& find_preset(const std::string& name, const std::vector<Preset>& am
 
 // QW settings for any graph and this model ("": one that suits it). The preset of a known graph if there is
 // one; else a robust choice by the kind of target and the share of edges within a class; `found_by` says why.
-Preset automatic_preset(const Dataset& dataset, const std::string& model,
+Preset automatic_preset(const Dataset& dataset, const std::vector<NodeId>& training, const std::string& model,
                         const std::vector<Preset>& among = presets());
 
 nlohmann::ordered_json to_json(const std::vector<Preset>& presets);

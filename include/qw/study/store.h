@@ -5,6 +5,7 @@
 //   result    one row per config and run: metrics, time, device, or the error
 //   claim     who is at work on what; claims of a process that died are free again
 //   study     sweeps by name, as they were asked for
+//   usual     the defaults of all options: a file does not serve where one of them has changed
 //
 // Every change is one transaction of a write-ahead log.
 #pragma once
@@ -51,7 +52,8 @@ class ResultStore {
 
   // The number of what this request would train, whatever its runs and device are; new if need be.
   int64_t config_of(const TrainRequest& request);
-  TrainRequest request_of(int64_t config);            // the other way
+  std::vector<int64_t> configs_of(const std::vector<TrainRequest>& requests);  // of many, at once
+  TrainRequest request_of(int64_t config);                                     // the other way
   nlohmann::ordered_json options_of(int64_t config);  // {"data": ..., options that differ from defaults}
 
   std::optional<StoredResult> find(const Trial& trial);

@@ -51,12 +51,16 @@ std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& description, co
 // A description from its text; throws qw::UsageError that names the line.
 nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& file);
 
+// A search whose base there is not.
+struct MissingBase {
+  nlohmann::ordered_json each;  // which search
+  std::string preset;
+};
 // A description whose "base" is resolved: every search begins with the options of its preset, but for solver
-// and model and what "fixed" says. Searches without one begin with the defaults, and their presets' names are
-// added to `missing`.
+// and model and what "fixed" says. Searches without one begin with the defaults, and are added to `missing`.
 nlohmann::ordered_json with_base(const nlohmann::ordered_json& description,
                                  const std::vector<Preset>& presets, const std::string& file,
-                                 std::vector<std::string>& missing);
+                                 std::vector<MissingBase>& missing);
 
 struct RankedConfig {
   int64_t config = 0;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "cli/learn/commands.h"
 #include "cli/learn/work_report.h"
@@ -24,13 +26,67 @@ struct ReproduceArguments {
   bool show = false;
 };
 
-std::vector<std::string> asked(const std::vector<std::string>& what) {
-  std::vector<std::string> names;
-  for (const std::string& name : what) {
-    if (name == "all") return experiment_names();
-    names.push_back(name);
+bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Refuses names that no experiment has.
+void check_names(const char* option, const std::vector<std::string>& given,
+                 const std::set<std::string>& known) {
+  for (const std::string& name : given) {
+    if (known.contains(name)) continue;
+    fail_usage(fmt::format("qw reproduce: {} {}", option, unknown_name(name, {known.begin(), known.end()})));
   }
-  return names;
+}
+
+void check_names(const ExperimentOptions& options) {
+  std::set<std::string> models, datasets;
+  for (const std::string& name : experiment_names()) {
+    for (const ExperimentCell& cell : make_experiment(name, {}).cells) {
+      models.insert(cell.request.model);
+      datasets.insert(cell.column);
+    }
+  }
+  check_names("--models", options.models, models);
+  check_names("--datasets", options.datasets, datasets);
+}
+
+// Those that were asked for; of "all", those that have cells left.
+std::vector<Experiment> experiments_of(const ReproduceArguments& arguments) {
+  ExperimentOptions options = arguments.options;
+  if (!arguments.presets.empty()) options.presets = read_presets(arguments.presets);
+  check_names(options);
+  const bool all = is_one_of(arguments.what, "all");
+  std::vector<Experiment> experiments;
+  for (const std::string& name : all ? experiment_names() : arguments.what) {
+    Experiment experiment = make_experiment(name, options);
+    if (!experiment.cells.empty()) {
+      experiments.push_back(std::move(experiment));
+    } else if (!all) {
+      fail_usage(fmt::format("qw reproduce: {} has none of these models and data sets", name));
+    }
+  }
+  return experiments;
+}
+
+// Times are those of one device, and so have a file of their own.
+std::filesystem::path store_path(const ReproduceArguments& arguments, const Experiment& experiment) {
+  if (experiment.one_at_a_time) {
+    return std::filesystem::path(arguments.out) / fmt::format("times-{}.db", arguments.device);
+  }
+  return arguments.store.empty() ? std::filesystem::path(arguments.out) / "results.db"
+                                 : std::filesystem::path(arguments.store);
+}
+
+void train_lacking(const ReproduceArguments& arguments, const Experiment& experiment, ResultStore& store) {
+  WorkReport report(experiment.name);
+  Work work;
+  work.lacking = [&](const TrialScores& scores) { return lacking(experiment, store, scores); };
+  work.load = [](const nlohmann::ordered_json& data) { return load(data_from_json(data, "reproduce")); };
+  work.device = arguments.device;
+  work.one_at_a_time = experiment.one_at_a_time;
+  work.progress = [&](const WorkProgress& progress) { report.show(progress); };
+  do_work(store, work);
 }
 
 void write_figure(const std::filesystem::path& path, const std::string& svg, bool png) {
@@ -41,34 +97,21 @@ void write_figure(const std::filesystem::path& path, const std::string& svg, boo
 
 void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global) {
   use_threads_in_libtorch();
-  ExperimentOptions options = arguments.options;
-  if (!arguments.presets.empty()) options.presets = read_presets(arguments.presets);
-  std::vector<Experiment> experiments;
-  for (const std::string& name : asked(arguments.what)) experiments.push_back(make_experiment(name, options));
+  const std::vector<Experiment> experiments = experiments_of(arguments);
   const std::filesystem::path folder = arguments.out;
   std::filesystem::create_directories(folder);
-  ResultStore store(arguments.store.empty() ? folder / "results.db" : std::filesystem::path(arguments.store));
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();
   for (const Experiment& experiment : experiments) {
-    if (!arguments.show) {
-      WorkReport report(experiment.name);
-      Work work;
-      work.lacking = [&](const TrialScores& scores) { return lacking(experiment, store, scores); };
-      work.load = [](const nlohmann::ordered_json& data) { return load(data_from_json(data, "reproduce")); };
-      work.device = arguments.device;
-      work.one_at_a_time = experiment.one_at_a_time;
-      work.progress = [&](const WorkProgress& progress) { report.show(progress); };
-      do_work(store, work);
-    }
+    ResultStore store(store_path(arguments, experiment));
+    if (!arguments.show) train_lacking(arguments, experiment, store);
     const std::vector<MeasuredCell> cells = measure(experiment, store);
-    const std::filesystem::path stem = folder / experiment.name;
+    const std::string stem = (folder / experiment.name).string();
     const std::string markdown = to_markdown(experiment, cells);
-    const nlohmann::ordered_json document = to_json(experiment, cells);
-    write_file_atomically(stem.string() + ".md", markdown);
-    write_file_atomically(stem.string() + ".csv", to_csv(cells));
-    write_file_atomically(stem.string() + ".json", document.dump(1) + "\n");
-    write_figure(stem.string() + ".svg", to_svg(experiment, cells), arguments.png);
-    documents.push_back(document);
+    documents.push_back(to_json(experiment, cells));
+    write_file_atomically(stem + ".md", markdown);
+    write_file_atomically(stem + ".csv", to_csv(cells));
+    write_file_atomically(stem + ".json", documents.back().dump(1) + "\n");
+    write_figure(stem + ".svg", to_svg(experiment, cells), arguments.png);
     if (!global.json) print_text(markdown + "\n");
   }
   if (global.json) print_json(documents);

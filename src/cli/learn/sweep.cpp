@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "cli/learn/commands.h"
@@ -165,15 +166,15 @@ void print_cells(const std::vector<ShownCell>& cells, bool json) {
 }
 
 // Searches that take part need the presets they begin with.
-void check_bases(const std::vector<SweepCell>& cells, const std::vector<std::string>& missing) {
-  const auto search_of = [](const std::string& name) { return name.substr(0, name.rfind('/')); };
+void check_bases(const std::vector<SweepCell>& cells, const std::vector<MissingBase>& missing) {
   for (const SweepCell& cell : cells) {
-    for (const std::string& base : missing) {
-      if (search_of(base) != search_of(cell.name)) continue;
-      fail_usage(fmt::format(
-          "qw sweep: {} begins with the preset {}, which there is not; sweep that first, and give "
-          "--presets what qw sweep presets made of it",
-          cell.name, base));
+    for (const MissingBase& base : missing) {
+      if (base.each != cell.each) continue;
+      fail_usage(
+          fmt::format("qw sweep: {} begins with the preset {}, which there is not; sweep that first, and "
+                      "give --presets what qw "
+                      "sweep presets made of it",
+                      cell.name, base.preset));
     }
   }
 }
@@ -183,10 +184,15 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   Json description = description_of(arguments.what);
   const std::pair<const char*, int64_t> instead[] = {
       {"samples", arguments.samples}, {"first_runs", arguments.first_runs}, {"runs", arguments.runs}};
+  const bool is_grid = description.value("strategy", "grid") == std::string("grid");
   for (const auto& [name, value] : instead) {
-    if (value > 0) description[name] = value;
+    if (value == 0) continue;
+    if (is_grid && name != std::string("runs")) {
+      fail_usage(fmt::format("qw sweep: {} is a grid, which has no {}", arguments.what, name));
+    }
+    description[name] = value;
   }
-  std::vector<std::string> missing;
+  std::vector<MissingBase> missing;
   description =
       with_base(description, arguments.presets.empty() ? presets() : read_presets(arguments.presets),
                 arguments.what, missing);
@@ -227,34 +233,46 @@ void export_csv(ResultStore& store, const std::string& out) {
   say("written: " + out);
 }
 
-// The best of every search that is finished, beside presets that were there.
-void write_presets(ResultStore& store, const std::string& out) {
-  std::vector<Preset> all;
-  if (std::filesystem::exists(out)) all = presets_from_json(parse_sweep(read_file(out), out), out);
+Preset preset_of(ResultStore& store, const ShownCell& cell) {
+  const ShownConfig& best = cell.best.front();
+  const TrainRequest request = store.request_of(best.ranked.config);
+  Preset preset{cell.name, request.data, {{"model", request.model}, {"solver", request.learn.solver}}, ""};
+  for (const auto& [name, value] : best.options.items()) {
+    if (name != "data" && !(name == "split" && value == "auto")) preset.options[name] = value;
+  }
+  preset.found_by = fmt::format("sweep {}: validation {:.4f} over {} runs", cell.study,
+                                summarise(best.val).mean, best.ranked.runs);
+  return preset;
+}
+
+// The best of every search that is finished; where two sweeps searched for the same, the better by
+// validation.
+std::map<std::string, Preset> found_presets(ResultStore& store) {
+  std::map<std::string, Preset> found;
+  std::map<std::string, double> score;
   for (const ShownCell& cell : best_cells(store, 1)) {
     if (!cell.begun) continue;
-    if (!cell.finished) {
-      say(fmt::format("{}: {} is not finished and gives no preset", store.path().string(), cell.name));
-      continue;
+    const double reached = cell.finished ? cell.best.front().ranked.score : std::nan("");
+    if (std::isnan(reached)) {
+      say(fmt::format("{}: {} gives no preset: {}", store.path().string(), cell.name,
+                      cell.finished ? "all its options failed" : "it is not finished"));
+    } else if (!found.contains(cell.name) || reached > score[cell.name]) {
+      found[cell.name] = preset_of(store, cell);
+      score[cell.name] = reached;
     }
-    const ShownConfig& best = cell.best.front();
-    if (std::isnan(best.ranked.score)) {
-      say(fmt::format("{}: all options of {} failed, which gives no preset", store.path().string(),
-                      cell.name));
-      continue;
-    }
-    const TrainRequest request = store.request_of(best.ranked.config);
-    Preset preset{cell.name, {{"model", request.model}, {"solver", request.learn.solver}}, ""};
-    for (const auto& [name, value] : best.options.items()) {
-      if (name != "data" && name != "split") preset.options[name] = value;
-    }
-    preset.found_by = fmt::format("sweep {}: validation {:.4f} over {} runs", cell.study,
-                                  summarise(best.val).mean, best.ranked.runs);
-    std::erase_if(all, [&](const Preset& other) { return other.name == preset.name; });
-    all.push_back(std::move(preset));
   }
-  std::sort(all.begin(), all.end(), [](const Preset& a, const Preset& b) { return a.name < b.name; });
-  const std::string text = presets_text(all);
+  return found;
+}
+
+// Beside those that the file has already.
+void write_presets(ResultStore& store, const std::string& out) {
+  std::map<std::string, Preset> all = found_presets(store);
+  if (std::filesystem::exists(out)) {
+    for (Preset& preset : read_presets(out)) all.try_emplace(preset.name, preset);
+  }
+  std::vector<Preset> sorted;
+  for (const auto& [name, preset] : all) sorted.push_back(preset);
+  const std::string text = presets_text(sorted);
   if (out.empty()) return print_text(text);
   write_file_atomically(out, text);
 }

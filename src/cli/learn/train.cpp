@@ -163,12 +163,12 @@ std::vector<Preset> known_presets(const TrainArguments& arguments) {
   return arguments.presets.empty() ? presets() : read_presets(arguments.presets);
 }
 
-// "cora/gcn/qw" is for cora, unless other data was given.
+// A preset is for its data, unless other data was given.
 void use_named_preset(const CLI::App& command, TrainArguments& arguments) {
   const std::vector<Preset> known = known_presets(arguments);
   const Preset& preset = find_preset(arguments.preset, known);
   if (arguments.data.what.empty() && arguments.data.load.edges.empty()) {
-    arguments.data.what = preset.name.substr(0, preset.name.find('/'));
+    arguments.data = data_from_json(preset.data, fmt::format("preset {}", preset.name));
   }
   use_preset(command, preset, arguments.request);
 }
@@ -196,6 +196,11 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   use_threads_in_libtorch();
   if (!arguments.resume.empty() || !arguments.request.refit_flow.empty()) {
     const bool resumes = !arguments.resume.empty();
+    if (!arguments.preset.empty()) {
+      fail_usage(fmt::format("qw train: --preset does not go with {}",
+                             resumes ? "--resume: a training goes on as it began"
+                                     : "--refit-flow: its network stays as it was learned"));
+    }
     const std::string folder = resumes ? arguments.resume : arguments.request.refit_flow;
     const std::string config = folder + "/config.json";
     arguments.request =
@@ -209,7 +214,8 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   const Dataset dataset = load(arguments.data);
   if (arguments.preset == kAutomatic) {
     use_preset(command,
-               automatic_preset(dataset, is_written(command, "model") ? arguments.request.model : "",
+               automatic_preset(dataset, split_of(arguments.request, dataset, 0).train,
+                                is_written(command, "model") ? arguments.request.model : "",
                                 known_presets(arguments)),
                arguments.request);
   }

@@ -29,16 +29,9 @@ class WorkReport {
     const double left =
         progress.seconds / static_cast<double>(progress.done) * static_cast<double>(progress.left);
     const std::string line = fmt::format("{}: {} done, at most {} to go, about {} left; {}", title_,
-                                         progress.done, progress.left, duration(left), progress.now);
+                                         progress.done, progress.left, time_text(left), progress.now);
     fmt::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[2K" : "", line, terminal_ ? "" : "\n");
     std::fflush(stderr);
-  }
-
-  static std::string duration(double seconds) {
-    const auto whole = static_cast<int64_t>(seconds + 0.5);
-    return whole < 120    ? fmt::format("{} s", whole)
-           : whole < 7200 ? fmt::format("{} min", whole / 60)
-                          : fmt::format("{:.1f} h", seconds / 3600);
   }
 
  private:

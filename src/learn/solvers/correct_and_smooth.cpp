@@ -8,6 +8,8 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include <cmath>
+
 #include "learn/propagation.h"
 #include "qw/core/error.h"
 #include "qw/learn/learner.h"
