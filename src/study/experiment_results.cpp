@@ -43,12 +43,21 @@ const MeasuredCell* find(const std::vector<MeasuredCell>& cells, const std::stri
   return found == cells.end() ? nullptr : &*found;
 }
 
+// QW without any transport, in all runs: what is left of it is the traditional loss.
+bool nothing_flows(const MeasuredCell& measured) {
+  return !measured.results.empty() &&
+         std::all_of(measured.results.begin(), measured.results.end(), [](const StoredResult& stored) {
+           return stored.result.flow && stored.result.flow->nonzeros == 0;
+         });
+}
+
 std::string ours(const Experiment& experiment, const MeasuredCell& measured) {
   if (!measured.error.empty()) return "failed";
   if (measured.values.empty()) return "-";
-  return fmt::format(
-      "{} ± {}{}", number(experiment, measured.summary.mean), number(experiment, measured.summary.ci95),
-      measured.complete ? "" : fmt::format(" [{} of {} runs]", measured.runs.size(), experiment.runs));
+  const std::string runs =
+      measured.complete ? "" : fmt::format(" [{} of {} runs]", measured.runs.size(), experiment.runs);
+  return fmt::format("{} ± {}{}{}", number(experiment, measured.summary.mean),
+                     number(experiment, measured.summary.ci95), nothing_flows(measured) ? " †" : "", runs);
 }
 
 // How many numbers were learned, where the table is about that.
@@ -100,7 +109,7 @@ std::string points(const Experiment& experiment, const std::vector<MeasuredCell>
 
 bool is_qw(const MeasuredCell& measured) { return find_solver(measured.cell->request.learn.solver).has_flow; }
 
-// How many cells are within one standard deviation of the paper's mean, or better.
+// How many cells are within the paper's +- of its mean, or better.
 std::string verdict(const std::vector<MeasuredCell>& cells) {
   int64_t reached[2] = {0, 0}, all[2] = {0, 0};
   for (const MeasuredCell& measured : cells) {
@@ -252,6 +261,10 @@ std::string to_markdown(const Experiment& experiment, const std::vector<Measured
                    : points(experiment, cells);
   std::string remarks = verdict(cells) + improvements(experiment, cells);
   for (const std::string& note : experiment.notes) remarks += note + "\n";
+  if (std::any_of(cells.begin(), cells.end(), nothing_flows)) {
+    remarks +=
+        "†: validation chose a flow that is zero everywhere, so that QW is the traditional loss there.\n";
+  }
   const auto has_copies = [](const MeasuredCell& measured) {
     return measured.cell->column == "squirrel" || measured.cell->column == "chameleon";
   };

@@ -143,6 +143,25 @@ TEST(Experiments, DifferencesAreInUnitsOfThePapersPlusMinus) {
   EXPECT_THAT(to_csv(cells), HasSubstr("\"gcn, QW\",cora,0,2,90.25,0,0,87.88,0.79,3,"));
 }
 
+TEST(Experiments, MarkCellsInWhichNothingFlows) {
+  const test::TemporaryFolder folder;
+  ResultStore store(folder.path() / "results.db");
+  ExperimentOptions options;
+  options.datasets = {"cora"};
+  options.models = {"gcn"};
+  options.runs = 1;
+  const Experiment table = make_experiment("table1", options);
+  StoredResult stored;
+  stored.result.val = stored.result.test = {{"accuracy", 0.5}};
+  stored.result.flow = FlowSummary{};
+  stored.result.flow->entries = 3;
+  store.put({store.config_of(table.cells[2].request), 0}, stored);
+  EXPECT_THAT(to_markdown(table, measure(table, store)), HasSubstr("| gcn, QW | 50.00 ± 0.00 † (87.88"));
+  stored.result.flow->nonzeros = 1;
+  store.put({store.config_of(table.cells[2].request), 0}, stored);
+  EXPECT_THAT(to_markdown(table, measure(table, store)), HasSubstr("| gcn, QW | 50.00 ± 0.00 (87.88"));
+}
+
 TEST(Experiments, ErrorsAreBetterWhenSmaller) {
   const test::TemporaryFolder folder;
   ResultStore store(folder.path() / "results.db");
