@@ -25,6 +25,14 @@ void fill(ResultStore& store, const ExperimentCell& cell, int64_t runs, double v
   }
 }
 
+ExperimentOptions only(const std::string& data, const std::string& model, int64_t runs = 10) {
+  ExperimentOptions options;
+  options.datasets = {data};
+  if (!model.empty()) options.models = {model};
+  options.runs = runs;
+  return options;
+}
+
 TEST(Experiments, TableOneHas150CellsWithThePapersNumbers) {
   const Experiment table = make_experiment("table1", {});
   ASSERT_EQ(table.cells.size(), 150u);
@@ -68,9 +76,7 @@ TEST(Experiments, AlgorithmsOfTableFiveDoNotFollowAProximalPreset) {
 }
 
 TEST(Experiments, KeepOnlyWhatWasAskedFor) {
-  ExperimentOptions options;
-  options.datasets = {"photo"};
-  options.models = {"gcn"};
+  const ExperimentOptions options = only("photo", "gcn");
   for (const std::string& name : experiment_names()) {
     EXPECT_FALSE(make_experiment(name, {}).cells.empty()) << name;
     for (const ExperimentCell& cell : make_experiment(name, options).cells) {
@@ -103,10 +109,7 @@ TEST(Experiments, AblationsDifferInWhatTheyAreAbout) {
 TEST(Experiments, LackWhatTheStoreHasNot) {
   const test::TemporaryFolder folder;
   ResultStore store(folder.path() / "results.db");
-  ExperimentOptions options;
-  options.datasets = {"cora"};
-  options.models = {"gcn"};
-  options.runs = 3;
+  const ExperimentOptions options = only("cora", "gcn", 3);
   const Experiment table = make_experiment("table1", options);
   ASSERT_EQ(table.cells.size(), 3u);
   EXPECT_EQ(lacking(table, store, store.scores()).trials.size(), 9u);
@@ -120,10 +123,7 @@ TEST(Experiments, LackWhatTheStoreHasNot) {
 TEST(Experiments, DifferencesAreInUnitsOfThePapersPlusMinus) {
   const test::TemporaryFolder folder;
   ResultStore store(folder.path() / "results.db");
-  ExperimentOptions options;
-  options.datasets = {"cora"};
-  options.models = {"gcn"};
-  options.runs = 2;
+  const ExperimentOptions options = only("cora", "gcn", 2);
   const Experiment table = make_experiment("table1", options);
   fill(store, table.cells[0], 2, (87.44 - 2 * 0.96) / 100);  // CE
   fill(store, table.cells[1], 1, 0.8);                       // CE + LPA, one of two runs
@@ -146,10 +146,7 @@ TEST(Experiments, DifferencesAreInUnitsOfThePapersPlusMinus) {
 TEST(Experiments, MarkCellsInWhichNothingFlows) {
   const test::TemporaryFolder folder;
   ResultStore store(folder.path() / "results.db");
-  ExperimentOptions options;
-  options.datasets = {"cora"};
-  options.models = {"gcn"};
-  options.runs = 1;
+  const ExperimentOptions options = only("cora", "gcn", 1);
   const Experiment table = make_experiment("table1", options);
   StoredResult stored;
   stored.result.val = stored.result.test = {{"accuracy", 0.5}};
@@ -165,10 +162,7 @@ TEST(Experiments, MarkCellsInWhichNothingFlows) {
 TEST(Experiments, ErrorsAreBetterWhenSmaller) {
   const test::TemporaryFolder folder;
   ResultStore store(folder.path() / "results.db");
-  ExperimentOptions options;
-  options.datasets = {"cornell"};
-  options.models = {"gin"};
-  options.runs = 2;
+  const ExperimentOptions options = only("cornell", "gin", 2);
   const Experiment table = make_experiment("table2", options);
   ASSERT_EQ(table.cells.size(), 2u);
   EXPECT_EQ(table.cells[0].request.data.at("load").at("one_hot"), true);
@@ -181,9 +175,7 @@ TEST(Experiments, ErrorsAreBetterWhenSmaller) {
 TEST(Experiments, FiguresAreDrawnAndSquirrelCarriesItsWarning) {
   const test::TemporaryFolder folder;
   ResultStore store(folder.path() / "results.db");
-  ExperimentOptions options;
-  options.datasets = {"squirrel"};
-  options.runs = 2;
+  const ExperimentOptions options = only("squirrel", "", 2);
   for (const char* name : {"fig-labels", "fig-lambda"}) {
     const Experiment figure = make_experiment(name, options);
     for (const ExperimentCell& cell : figure.cells) fill(store, cell, 2, 0.5);
