@@ -147,7 +147,7 @@ class GIN(Model):
         self.matrix = graph.sum_with_self()
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.drop(F.elu(self.conv1.nn(self.matrix @ x)))
+        x = self.drop(F.elu(self.conv1.nn(self.matrix @ self.drop(x))))
         return self.conv2.nn(self.matrix @ x)
 
 
@@ -169,7 +169,7 @@ class GraphSAGE(Model):
         self.matrix = graph.mean()
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv2(self.matrix, self.drop(F.elu(self.conv1(self.matrix, x))))
+        return self.conv2(self.matrix, self.drop(F.elu(self.conv1(self.matrix, self.drop(x)))))
 
 
 class SpectralModel(Model):

@@ -51,7 +51,7 @@ class GIN(Convolutions):
         super().__init__(layer(inputs, settings.hidden), layer(settings.hidden, classes), graph.plain.indices, settings)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv2(self.drop(F.elu(self.conv1(x, self.edges))), self.edges)
+        return self.conv2(self.drop(F.elu(self.conv1(self.drop(x), self.edges))), self.edges)
 
 
 class GraphSAGE(Convolutions):
@@ -60,7 +60,7 @@ class GraphSAGE(Convolutions):
                          settings)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv2(self.drop(F.elu(self.conv1(x, self.edges))), self.edges)
+        return self.conv2(self.drop(F.elu(self.conv1(self.drop(x), self.edges))), self.edges)
 
 
 class APPNP(models.SpectralModel):

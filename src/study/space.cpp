@@ -347,10 +347,12 @@ nlohmann::ordered_json with_base(const nlohmann::ordered_json& given, const std:
   return description;
 }
 
-std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& document, const std::string& file) {
+std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& document, const std::string& file,
+                                   const std::function<bool(const nlohmann::ordered_json& each)>& is_wanted) {
   const Description description(document, file);
   std::vector<SweepCell> cells;
   for (const Json& combination : combinations(description.each, false)) {
+    if (is_wanted && !is_wanted(combination)) continue;
     SweepCell cell;
     cell.name = cell_name(combination, description.method);
     cell.each = combination;

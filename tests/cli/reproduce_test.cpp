@@ -34,7 +34,8 @@ TEST(PresetCommands, AutoSuitsTheGraph) {
   const test::CommandResult result = test::qw({"train", "karate", "--preset", "auto", "--model", "gin",
                                                "--epochs", "2", "--split", "random", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("preset auto: --model gin --solver bregman"));
+  EXPECT_THAT(result.err, HasSubstr("preset auto: --model gin --lr 0.01"));
+  EXPECT_THAT(result.err, HasSubstr("--solver proximal"));
   EXPECT_THAT(result.err, HasSubstr("% of the edges are within a class"));
   EXPECT_EQ(nlohmann::json::parse(result.out).at("config").at("request").at("model"), "gin");
 }

@@ -227,6 +227,16 @@ TEST_P(EveryModel, DropoutIsANewDrawInEveryEpoch) {
   EXPECT_FALSE(at::equal(scores(3), scores(4)));
 }
 
+// One layer has no dropout but that of its input, which GCN has not, as published.
+TEST_P(EveryModel, DropsFeaturesAsThePublishedModelDoes) {
+  const Graph graph = small_graph();
+  ModelOptions options = small_options();
+  options.layers = 1;
+  const auto model = make(GetParam(), graph, options, at::kFloat);
+  const bool drops = !at::equal(forward(graph, *model, {}, true), forward(graph, *model, {}, false));
+  EXPECT_EQ(drops, GetParam() != "gcn" && GetParam() != "gcn-lpa");
+}
+
 TEST_P(EveryModel, IsDocumented) {
   const ModelInfo& info = find_model(GetParam());
   EXPECT_FALSE(info.summary.empty());

@@ -235,6 +235,8 @@ TEST(Presets, TheAutomaticOneSuitsAnyGraph) {
   EXPECT_EQ(automatic_preset(dataset, everybody, "gat").options.at("model"), "gat");
   dataset.targets = class_targets({0, 1, 0, 1});
   EXPECT_EQ(automatic_preset(dataset, everybody, "").found_by, "only 0 % of the edges are within a class");
+  EXPECT_EQ(automatic_preset(dataset, everybody, "gat").options.at("solver"), "proximal");
+  EXPECT_EQ(automatic_preset(dataset, everybody, "gcn").options.at("edge_weights"), true);
   dataset.targets = value_targets({1, 2, 3, 4});
   TrainRequest request;
   set_options(request, automatic_preset(dataset, everybody, "").options, "auto");

@@ -287,10 +287,10 @@ TEST(Space, ABaseGivesEverySearchTheOptionsOfItsPreset) {
 }
 
 TEST(Space, SweepsThatCameWithQwAreComplete) {
-  const std::map<std::string, size_t> cells{{"sweeps/ce.json", 60},
-                                            {"sweeps/ce-spectral.json", 20},
-                                            {"sweeps/ce-lpa.json", 10},
-                                            {"sweeps/qw.json", 70}};
+  const std::map<std::string, size_t> cells{{"sweeps/ce.json", 60},       {"sweeps/ce-spectral.json", 20},
+                                            {"sweeps/ce-lpa.json", 10},   {"sweeps/qw.json", 70},
+                                            {"sweeps/qw-short.json", 70}, {"sweeps/qw-algorithm1.json", 20},
+                                            {"sweeps/qw-weights.json", 8}};
   size_t shipped = 0;
   for (const auto& [path, text] : embedded_files()) shipped += path.starts_with("sweeps/") ? 1 : 0;
   EXPECT_GE(shipped, cells.size());

@@ -23,6 +23,7 @@
 // their primary validation metric alone; equal ones by their order. Options that fail are the last.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -46,8 +47,11 @@ struct SweepCell {
   std::vector<Rung> rungs;
 };
 
-// Throws qw::UsageError that begins with `file`.
-std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& description, const std::string& file);
+// The searches of a description, or those of them whose combination of "each" is wanted. Throws
+// qw::UsageError that begins with `file`.
+std::vector<SweepCell> sweep_cells(
+    const nlohmann::ordered_json& description, const std::string& file,
+    const std::function<bool(const nlohmann::ordered_json& each)>& is_wanted = nullptr);
 // A description from its text; throws qw::UsageError that names the line.
 nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& file);
 

@@ -48,26 +48,26 @@ Json description_of(const std::string& what) {
                          in_quotes(what), join(shipped, ", ")));
 }
 
-// Only searches of these data sets or models; the others are left to other commands.
-void narrow(std::vector<SweepCell>& cells, const char* what, const std::vector<std::string>& wanted) {
-  if (wanted.empty()) return;
+std::string each_name(const Json& value) {
+  const Json name = value.is_object() ? value.value("what", value) : value;
+  return name.is_string() ? name.get<std::string>() : name.dump();
+}
+
+// Of "each", values that the sweep has not are refused.
+void check_wanted(const Json& description, const char* what, const std::vector<std::string>& wanted) {
   std::vector<std::string> known;
-  const auto name_of = [&](const SweepCell& cell) {
-    const Json value = cell.each.value(what, Json());
-    const Json name = value.is_object() ? value.value("what", value) : value;
-    return name.is_string() ? name.get<std::string>() : name.dump();
-  };
-  for (const SweepCell& cell : cells) {
-    if (std::find(known.begin(), known.end(), name_of(cell)) == known.end()) known.push_back(name_of(cell));
-  }
+  for (const Json& value : description.value("each", Json::object()).value(what, Json::array()))
+    known.push_back(each_name(value));
   for (const std::string& name : wanted) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     fail_usage(fmt::format("qw sweep: --{} {} is not in this sweep, which has {}", what, in_quotes(name),
                            join(known, ", ")));
   }
-  std::erase_if(cells, [&](const SweepCell& cell) {
-    return std::find(wanted.begin(), wanted.end(), name_of(cell)) == wanted.end();
-  });
+}
+
+bool is_wanted(const Json& each, const char* what, const std::vector<std::string>& wanted) {
+  return wanted.empty() ||
+         std::find(wanted.begin(), wanted.end(), each_name(each.value(what, Json()))) != wanted.end();
 }
 
 std::string spread_text(const std::vector<double>& values) {
@@ -196,9 +196,12 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   description =
       with_base(description, arguments.presets.empty() ? presets() : read_presets(arguments.presets),
                 arguments.what, missing);
-  std::vector<SweepCell> cells = sweep_cells(description, arguments.what);
-  narrow(cells, "data", arguments.data);
-  narrow(cells, "model", arguments.model);
+  // The searches of other data sets and models are left to other commands.
+  const std::vector<SweepCell> cells = sweep_cells(description, arguments.what, [&](const Json& each) {
+    return is_wanted(each, "data", arguments.data) && is_wanted(each, "model", arguments.model);
+  });
+  check_wanted(description, "data", arguments.data);
+  check_wanted(description, "model", arguments.model);
   check_bases(cells, missing);
   ResultStore store(arguments.store);
   const std::string name = std::filesystem::path(arguments.what).stem().string();

@@ -1,6 +1,6 @@
 // Graph isomorphism network (Xu et al., 2019), as PyTorch Geometric's GINConv with eps = 0: each layer is
 //   W_2 relu(W_0 (x_i + sum over neighbours of x_j) + b_0) + b_2,
-// with elu between layers, as published.
+// with elu between layers and dropout before each, as published.
 // The sum commutes with W_0, which is applied first: it is narrower than the features.
 #include <ATen/Functions.h>
 #include <fmt/format.h>
@@ -15,7 +15,8 @@ namespace {
 class Gin : public Model {
  public:
   Gin(const ModelShape& shape, const ModelOptions& options, uint64_t seed, const at::TensorOptions& tensors)
-      : Model(seed, tensors), stack_(parameters_, options, layer_widths(shape, options), {Activation::kElu}) {
+      : Model(seed, tensors),
+        stack_(parameters_, options, layer_widths(shape, options), {Activation::kElu, true}) {
     const std::vector<int64_t> widths = layer_widths(shape, options);
     for (int64_t layer = 1; layer <= options.layers; ++layer) {
       const std::string name = fmt::format("conv{}.nn", layer);

@@ -1,6 +1,6 @@
 // GraphSAGE with mean aggregation (Hamilton et al., 2017), as PyTorch Geometric's SAGEConv: each layer is
 //   mean over neighbours of X, W_l^T, plus X W_r^T, plus b,
-// with elu between layers, as published.
+// with elu between layers and dropout before each, as published.
 // The mean commutes with W_l^T, which is applied first: it is narrower than the features.
 #include <fmt/format.h>
 
@@ -13,7 +13,8 @@ class GraphSage : public Model {
  public:
   GraphSage(const ModelShape& shape, const ModelOptions& options, uint64_t seed,
             const at::TensorOptions& tensors)
-      : Model(seed, tensors), stack_(parameters_, options, layer_widths(shape, options), {Activation::kElu}) {
+      : Model(seed, tensors),
+        stack_(parameters_, options, layer_widths(shape, options), {Activation::kElu, true}) {
     const std::vector<int64_t> widths = layer_widths(shape, options);
     for (int64_t layer = 1; layer <= options.layers; ++layer) {
       const std::string name = fmt::format("conv{}", layer);
