@@ -12,8 +12,11 @@ struct EndEpoch {
   static constexpr int kThreads = kWarp;
   EpochEnd end;
 
+  // Of the val nodes.
+  __device__ double metric() const { return end.metrics[1]; }
+
   __device__ double sum_of_window(int64_t row) const {
-    const double* values = end.history + (row - end.patience) * kHistoryRow + 1;
+    const double* values = end.history + (row - end.patience) * kHistoryRow + (end.by_metric ? 3 : 1);
     double sum = 0;
     for (int64_t i = threadIdx.x; i < end.patience; i += kWarp) sum += values[i * kHistoryRow];
     for (int apart = kWarp / 2; apart > 0; apart /= 2) sum += __shfl_down_sync(kWholeWarp, sum, apart);
@@ -23,7 +26,8 @@ struct EndEpoch {
   __device__ bool should_stop(int64_t epoch, int64_t row, double val_loss) const {
     if (epoch + 1 >= end.epochs) return true;
     if (end.patience == 0 || epoch <= end.patience || end.keeps_last || row < end.patience) return false;
-    return val_loss > sum_of_window(row) / static_cast<double>(end.patience);
+    const double mean = sum_of_window(row) / static_cast<double>(end.patience);
+    return end.by_metric ? metric() < mean : val_loss > mean;
   }
 
   __device__ void advance() const {
@@ -37,11 +41,12 @@ struct EndEpoch {
     record[1] = val_loss;
     for (int part = 0; part < kMetricParts; ++part) record[2 + part] = end.metrics[part];
     const bool broken = !(is_finite(loss) && is_finite(val_loss));
+    const double score = end.by_metric ? -metric() : val_loss;
     const bool better =
-        !broken && (end.state[kBestEpoch] < 0 || end.keeps_last || val_loss < end.state[kBestValLoss]);
+        !broken && (end.state[kBestEpoch] < 0 || end.keeps_last || score < end.state[kBestScore]);
     if (better) {
       end.state[kBestEpoch] = static_cast<double>(epoch);
-      end.state[kBestValLoss] = val_loss;
+      end.state[kBestScore] = score;
     }
     end.state[kEpochs] = static_cast<double>(epoch + 1);
     end.state[kCounted] = 1;

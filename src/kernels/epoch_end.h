@@ -40,7 +40,7 @@ void epoch_metrics_cuda(MetricKind kind, const MetricInput<T>& input, double* sc
                         Stream stream);
 
 // Places in the state of a training; all are doubles.
-enum EpochPlace { kEpochs, kCounted, kBetter, kStopped, kBroken, kBestEpoch, kBestValLoss };
+enum EpochPlace { kEpochs, kCounted, kBetter, kStopped, kBroken, kBestEpoch, kBestScore };
 constexpr int64_t kHistoryRow = 5;  // loss, val_loss, metrics
 
 struct EpochEnd {
@@ -57,7 +57,7 @@ struct EpochEnd {
   int64_t patience;
   int64_t* counts;  // null or [3]
   int64_t increments[3];
-  bool keeps_last;
+  bool keeps_last, by_metric;
 };
 void epoch_end_cuda(const EpochEnd& end, Stream stream);
 

@@ -54,7 +54,10 @@ DeviceEpochs::DeviceEpochs(Learner& learner, EpochLabels labels, Task task,
   history_ = rows_of(history, rule_.first_row, epoch - rule_.first_row + left_).to(device);
   state_.epochs = epoch;
   state_.best_epoch = best_epoch;
-  if (best_epoch >= 0) state_.best_val_loss = history[best_epoch].val_loss;
+  if (best_epoch >= 0) {
+    const EpochRecord& best = history[best_epoch];
+    state_.best_score = rule.by_metric ? -best.val_metric : best.val_loss;
+  }
   device_state_ = epoch_state_tensor(state_, device);
   none_ = at::empty({0}, at::TensorOptions(at::kDouble).device(device));
   capture(labels, task, best_state);

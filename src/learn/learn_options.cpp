@@ -50,7 +50,9 @@ FieldTable learn_fields(LearnOptions& options) {
             "weigh classes by the inverse of their share of the training nodes");
   table.add("epochs", options.epochs, {1, 1e9}, "at most this many epochs");
   table.add("patience", options.patience, {0, 1e9},
-            "stop when the validation loss exceeds the mean of this many before it; 0: never");
+            "stop when validation is worse than the mean of this many epochs before; 0: never");
+  table.add_choice("select", options.select, {"loss", "metric"},
+                   "keep the epoch with the lowest validation loss, as published, or with the best metric");
   return table;
 }
 

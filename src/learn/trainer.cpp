@@ -112,7 +112,9 @@ bool Trainer::fails(const EpochRecord& record) {
 }
 
 bool Trainer::is_best(const EpochRecord& record) const {
-  return best_epoch_ < 0 || keeps_last() || record.val_loss < history_[best_epoch_].val_loss;
+  if (best_epoch_ < 0 || keeps_last()) return true;
+  const EpochRecord& best = history_[best_epoch_];
+  return by_metric() ? record.val_metric > best.val_metric : record.val_loss < best.val_loss;
 }
 
 void Trainer::keep_best() {
@@ -129,9 +131,11 @@ bool Trainer::should_stop(const EpochRecord& record) const {
   if (record.epoch + 1 >= input_.options.epochs || learner_->settled()) return true;
   if (patience == 0 || record.epoch <= patience || keeps_last()) return false;
   static_assert(sizeof(EpochRecord) % sizeof(double) == 0);
-  const double sum = windowed_sum(&history_[record.epoch - patience].val_loss, patience,
-                                  sizeof(EpochRecord) / sizeof(double));
-  return record.val_loss > sum / static_cast<double>(patience);
+  const EpochRecord& first = history_[record.epoch - patience];
+  const double mean = windowed_sum(by_metric() ? &first.val_metric : &first.val_loss, patience,
+                                   sizeof(EpochRecord) / sizeof(double)) /
+                      static_cast<double>(patience);
+  return by_metric() ? record.val_metric < mean : record.val_loss > mean;
 }
 
 bool Trainer::run_here(const GoOn& go_on, int64_t epochs) {
@@ -158,7 +162,8 @@ DeviceEpochs& Trainer::device_epochs() {
     device_epochs_.reset();
     device_epochs_ = std::make_unique<DeviceEpochs>(
         *learner_, EpochLabels{train_labels_, val_labels_, test_labels_}, input_.targets.task, history_,
-        best_epoch_, best_state_, EpochRule{input_.options.epochs, input_.options.patience, keeps_last(), 0});
+        best_epoch_, best_state_,
+        EpochRule{input_.options.epochs, input_.options.patience, keeps_last(), by_metric(), 0});
   }
   return *device_epochs_;
 }

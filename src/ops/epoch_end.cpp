@@ -19,7 +19,7 @@ constexpr const char* kEnd = "qw::epoch_end_";
 constexpr const char* kKeep = "qw::keep_if_";
 constexpr const char* kParts[] = {"train", "val", "test"};
 
-static_assert(kHistoryColumns == kernels::kHistoryRow && kernels::kBestValLoss + 1 == kEpochStateSize);
+static_assert(kHistoryColumns == kernels::kHistoryRow && kernels::kBestScore + 1 == kEpochStateSize);
 static_assert(static_cast<int>(EpochFlag::kCounted) == kernels::kCounted &&
               static_cast<int>(EpochFlag::kBetter) == kernels::kBetter &&
               static_cast<int>(EpochFlag::kStopped) == kernels::kStopped &&
@@ -137,7 +137,7 @@ Tensor epoch_state_tensor(const EpochState& state, at::Device device) {
   const auto number = [](auto value) { return static_cast<double>(value); };
   const std::vector<double> numbers{number(state.epochs),  number(state.counted), number(state.better),
                                     number(state.stopped), number(state.broken),  number(state.best_epoch),
-                                    state.best_val_loss};
+                                    state.best_score};
   return at::tensor(numbers, at::kDouble).to(device);
 }
 
@@ -151,18 +151,19 @@ EpochState read_epoch_state(const Tensor& state) {
           numbers[kernels::kStopped] != 0,
           numbers[kernels::kBroken] != 0,
           static_cast<int64_t>(numbers[kernels::kBestEpoch]),
-          numbers[kernels::kBestValLoss]};
+          numbers[kernels::kBestScore]};
 }
 
 void epoch_end_(const Tensor& history, const Tensor& state, const EpochResult& result, const EpochRule& rule,
                 const Tensor& counts, std::array<int64_t, 3> increments) {
-  using Signature = void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double,
-                         const Tensor&, int64_t, int64_t, bool, int64_t, const Tensor&, at::IntArrayRef);
+  using Signature =
+      void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, const Tensor&,
+           int64_t, int64_t, bool, bool, int64_t, const Tensor&, at::IntArrayRef);
   static const auto op =
       c10::Dispatcher::singleton().findSchemaOrThrow("qw::epoch_end_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
   op.call(history, state, result.loss, result.val_divergence, result.flow_cost, result.lambda, result.metrics,
-          rule.epochs, rule.patience, rule.keeps_last, rule.first_row, counts, increments);
+          rule.epochs, rule.patience, rule.keeps_last, rule.by_metric, rule.first_row, counts, increments);
 }
 
 void advance_(const Tensor& counts, std::array<int64_t, 3> increments) {
@@ -196,7 +197,8 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "epoch_end_(Tensor(a!) history, Tensor(b!) state, Tensor loss, "
       "Tensor val_divergence, Tensor flow_cost, float weight, Tensor metrics, int epochs, "
-      "int patience, bool keeps_last, int first_row, Tensor(c!) counts, int[] increments) -> ()");
+      "int patience, bool keeps_last, bool by_metric, int first_row, Tensor(c!) counts, int[] increments) -> "
+      "()");
   library.def("advance_(Tensor(a!) counts, int[] increments) -> ()");
   library.def("keep_if_(Tensor state, int flag, Tensor[] sources, Tensor(a!)[] targets) -> ()");
 }

@@ -58,10 +58,10 @@ Tensor epoch_metrics_cuda(int64_t kind, const Tensor& scores, const Tensor& shif
 
 void epoch_end_cuda(const Tensor& history, const Tensor& state, const Tensor& loss,
                     const Tensor& val_divergence, const Tensor& flow_cost, double weight,
-                    const Tensor& metrics, int64_t epochs, int64_t patience, bool keeps_last,
+                    const Tensor& metrics, int64_t epochs, int64_t patience, bool keeps_last, bool by_metric,
                     int64_t first_row, const Tensor& counts, at::IntArrayRef increments) {
   check_epoch_end(history, state, {loss, val_divergence, flow_cost, weight, metrics},
-                  {epochs, patience, keeps_last, first_row}, counts, increments);
+                  {epochs, patience, keeps_last, by_metric, first_row}, counts, increments);
   const c10::DeviceGuard device(state.device());
   count(patience, state, metrics);
   kernels::EpochEnd end{};
@@ -79,6 +79,7 @@ void epoch_end_cuda(const Tensor& history, const Tensor& state, const Tensor& lo
   end.counts = data_or_null<int64_t>(counts);
   std::copy(increments.begin(), increments.end(), end.increments);
   end.keeps_last = keeps_last;
+  end.by_metric = by_metric;
   kernels::epoch_end_cuda(end, current_stream());
 }
 

@@ -19,6 +19,7 @@ struct Case {
   const char* norm = "none";
   bool edge_weights = false;
   Task task = Task::kClassification;
+  const char* select = "loss";
 };
 
 Problem problem_of(const Case& of, at::ScalarType type) {
@@ -27,6 +28,7 @@ Problem problem_of(const Case& of, at::ScalarType type) {
   problem.model = of.model;
   problem.model_options.norm = of.norm;
   problem.options.edge_weights = of.edge_weights;
+  problem.options.select = of.select;
   problem.options.inner_steps = 2;
   problem.options.epochs = 30;
   problem.options.patience = 12;
@@ -131,7 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"badmm_edge_weights", "badmm", "gcn", "batch", true}, Case{"gcn_lpa", "gcn-lpa", "gcn-lpa"},
         Case{"correct_and_smooth", "correct-and-smooth", "gcn"},
         Case{"regression", "bregman", "gcn", "none", false, Task::kRegression},
-        Case{"labels", "bregman", "gcn", "none", false, Task::kMultiLabel}),
+        Case{"labels", "bregman", "gcn", "none", false, Task::kMultiLabel},
+        Case{"by_metric", "ce", "gcn", "none", false, Task::kClassification, "metric"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

@@ -65,18 +65,26 @@ TEST(Trainer, ValidationLossIsTheMeanPlusTheCostOfTheFlow) {
               cost + 3 * sum / static_cast<double>(problem.split.val.size()), 1e-9);
 }
 
-// From the history alone: the first epoch past `patience` whose loss exceeds the mean of those before it.
-int64_t epoch_to_stop(const std::vector<EpochRecord>& history, int64_t patience) {
+double worse_by(const EpochRecord& record, bool by_metric) {
+  return by_metric ? -record.val_metric : record.val_loss;
+}
+
+// From the history alone: the first epoch past `patience` that is worse than the mean of those before it.
+int64_t epoch_to_stop(const std::vector<EpochRecord>& history, int64_t patience, bool by_metric) {
   for (int64_t epoch = patience + 1; epoch < static_cast<int64_t>(history.size()); ++epoch) {
     double sum = 0;
-    for (int64_t k = 1; k <= patience; ++k) sum += history[epoch - k].val_loss;
-    if (history[epoch].val_loss > sum / static_cast<double>(patience)) return epoch;
+    for (int64_t k = 1; k <= patience; ++k) sum += worse_by(history[epoch - k], by_metric);
+    if (worse_by(history[epoch], by_metric) > sum / static_cast<double>(patience)) return epoch;
   }
   return static_cast<int64_t>(history.size()) - 1;
 }
 
-TEST(Trainer, StopsWhenTheValidationLossExceedsTheMeanOfThoseBefore) {
+class StoppingBy : public testing::TestWithParam<const char*> {};
+
+TEST_P(StoppingBy, StopsWhenValidationIsWorseThanTheMeanOfEpochsBeforeAndKeepsTheBest) {
   Problem problem = small_problem("ce");
+  problem.options.select = GetParam();
+  const bool by_metric = problem.options.select == "metric";
   problem.options.epochs = 120;
   problem.options.lr = 0.1;
   problem.options.patience = 0;
@@ -90,13 +98,21 @@ TEST(Trainer, StopsWhenTheValidationLossExceedsTheMeanOfThoseBefore) {
     const Training training(problem);
     Trainer trainer(training.input());
     trainer.run();
-    const int64_t last = epoch_to_stop(whole.history(), patience);
+    const int64_t last = epoch_to_stop(whole.history(), patience, by_metric);
     EXPECT_EQ(trainer.history().back().epoch, last) << patience;
     stopped_early |= last > patience + 1 && last < 119;
     expect_same_history(trainer.history(), {whole.history().begin(), whole.history().begin() + last + 1});
+    const auto best = std::min_element(trainer.history().begin(), trainer.history().end(),
+                                       [&](const EpochRecord& a, const EpochRecord& b) {
+                                         return worse_by(a, by_metric) < worse_by(b, by_metric);
+                                       });
+    EXPECT_EQ(trainer.best_epoch(), best->epoch);
   }
   EXPECT_TRUE(stopped_early);
 }
+
+INSTANTIATE_TEST_SUITE_P(Trainer, StoppingBy, testing::Values("loss", "metric"),
+                         [](const auto& param) { return std::string(param.param); });
 
 TEST(Trainer, WithoutValidationNodesKeepsTheLastEpoch) {
   Problem problem = small_problem("bregman");

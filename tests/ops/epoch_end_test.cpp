@@ -251,7 +251,7 @@ struct Training {
   at::Tensor history, state = epoch_state_tensor({}, test::device());
   at::Tensor metrics = at::rand({3}, at::kDouble);
   StepClock clock{test::device()};
-  std::vector<double> val_losses;
+  std::vector<double> val_losses, scores;  // of what decides, the lower the better
   EpochState expected;
 
   Training(const EpochRule& given, int64_t rows) : rule(given), history(at::zeros({rows, 5}, at::kDouble)) {}
@@ -264,20 +264,23 @@ struct Training {
   bool should_stop(int64_t epoch) const {
     if (epoch + 1 >= rule.epochs) return true;
     if (rule.patience == 0 || epoch <= rule.patience || rule.keeps_last) return false;
-    return val_losses[epoch] > windowed_sum(val_losses.data() + epoch - rule.patience, rule.patience) /
-                                   static_cast<double>(rule.patience);
+    return scores[epoch] > windowed_sum(scores.data() + epoch - rule.patience, rule.patience) /
+                               static_cast<double>(rule.patience);
   }
 
   void expect_end(double val_loss) {
+    if (rule.by_metric) metrics = at::rand({3}, at::kDouble);
+    const double score = rule.by_metric ? -metrics[1].item<double>() : val_loss;
     end(2 * val_loss, val_loss);
     expected.counted = !expected.stopped;
     expected.better = false;
     if (!expected.stopped) {
       val_losses.push_back(val_loss);
-      expected.better = expected.best_epoch < 0 || rule.keeps_last || val_loss < expected.best_val_loss;
+      scores.push_back(score);
+      expected.better = expected.best_epoch < 0 || rule.keeps_last || score < expected.best_score;
       if (expected.better) {
         expected.best_epoch = expected.epochs;
-        expected.best_val_loss = val_loss;
+        expected.best_score = score;
       }
       expected.stopped = should_stop(expected.epochs++);
     }
@@ -292,16 +295,17 @@ struct Training {
     EXPECT_EQ(found.stopped, expected.stopped) << expected.epochs;
     EXPECT_EQ(found.broken, expected.broken) << expected.epochs;
     EXPECT_EQ(found.best_epoch, expected.best_epoch);
-    EXPECT_EQ(found.best_val_loss, expected.best_val_loss);
+    EXPECT_EQ(found.best_score, expected.best_score);
   }
 };
 
 TEST_F(EpochEnd, DecidesAsTheTrainerDoes) {
   for (const int64_t patience : {0, 1, 5, 31, 32, 40, 100}) {
-    for (const bool keeps_last : {false, true}) {
-      SCOPED_TRACE(testing::Message() << patience << keeps_last);
+    for (const auto& [keeps_last, by_metric] :
+         {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+      SCOPED_TRACE(testing::Message() << patience << keeps_last << by_metric);
       at::manual_seed(patience);
-      Training training({160, patience, keeps_last}, 160);
+      Training training({160, patience, keeps_last, by_metric}, 160);
       const std::vector<double> noise = numbers_of(at::rand({170}, at::kDouble));
       for (size_t epoch = 0; epoch < noise.size(); ++epoch) {  // falls, then rises
         const double x = static_cast<double>(epoch) / 100 - 1;
@@ -314,7 +318,7 @@ TEST_F(EpochEnd, DecidesAsTheTrainerDoes) {
       const at::Tensor rows = training.history.slice(0, 0, epochs);
       EXPECT_TRUE(at::equal(rows.select(1, 0), 2 * val_losses));
       EXPECT_TRUE(at::equal(rows.select(1, 1), val_losses));
-      EXPECT_TRUE(at::equal(rows.slice(1, 2), training.metrics.expand({epochs, 3})));
+      EXPECT_TRUE(by_metric || at::equal(rows.slice(1, 2), training.metrics.expand({epochs, 3})));
       EXPECT_EQ(training.history.slice(0, epochs).abs().sum().item<double>(), 0.0);
       EXPECT_TRUE(at::equal(training.clock.counts(), epochs * at::tensor({1, 2, 3}, at::kLong)));
     }
@@ -324,13 +328,14 @@ TEST_F(EpochEnd, DecidesAsTheTrainerDoes) {
 TEST_F(EpochEnd, GoesOnWhereAStateLeftOff) {
   Training all({100, 4}, 100);
   for (int epoch = 0; epoch < 6; ++epoch) all.expect_end(1.0 / (1 + epoch));
-  Training rest({100, 4, false, 2}, 98);
+  Training rest({100, 4, false, false, 2}, 98);
   rest.metrics = all.metrics;
   rest.expected = read_epoch_state(all.state);
   rest.state = epoch_state_tensor(rest.expected, test::device());
   rest.expect_state();
   rest.history.slice(0, 0, 4).copy_(all.history.slice(0, 2, 6));
   rest.val_losses = all.val_losses;
+  rest.scores = all.scores;
   for (const double val_loss : {0.15, 0.16, 0.14, 0.3, 0.1}) {
     all.expect_end(val_loss);
     rest.expect_end(val_loss);

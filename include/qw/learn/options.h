@@ -34,6 +34,7 @@ struct LearnOptions {
   bool balanced = false;
   int64_t epochs = 1000;
   int64_t patience = 200;
+  std::string select = "loss";  // by what the best epoch is known: loss or metric
 };
 
 }  // namespace qw

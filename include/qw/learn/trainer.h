@@ -24,8 +24,10 @@ struct EpochRecord {
 
 // After each epoch the model is evaluated. The epoch with the lowest validation loss is kept, where the loss
 // of a QW solver includes the cost of its flow; learning stops after options.epochs, or when past epoch
-// `patience` the validation loss exceeds the mean of the `patience` before it. Without validation nodes, and
-// when only a flow is fitted to a fixed network, the last epoch is kept.
+// `patience` the validation loss exceeds the mean of the `patience` before it. With `select` "metric" the
+// validation metric decides instead, the higher the better: the first epoch of the highest is kept, and
+// learning stops below the mean. Without validation nodes, and when only a flow is fitted to a fixed network,
+// the last epoch is kept.
 class DeviceEpochs;
 
 // Asked after every epoch, in order.
@@ -75,6 +77,7 @@ class Trainer {
   bool should_stop(const EpochRecord& record) const;
   // Nothing to choose by, or nothing to choose: with a fixed network the flow is simply fitted.
   bool keeps_last() const { return input_.split.val.empty() || !input_.network_from.empty(); }
+  bool by_metric() const { return input_.options.select == "metric"; }
   bool fails(const EpochRecord& record);  // and then it is finished
 
   LearnInput input_;

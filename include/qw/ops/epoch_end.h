@@ -45,7 +45,7 @@ struct EpochState {
   bool stopped = false;  // epochs that follow change nothing here
   bool broken = false;   // a loss was not finite; then also stopped
   int64_t best_epoch = -1;
-  double best_val_loss = std::numeric_limits<double>::infinity();
+  double best_score = std::numeric_limits<double>::infinity();  // its val_loss, or minus its metric
 };
 constexpr int64_t kEpochStateSize = 7;
 at::Tensor epoch_state_tensor(const EpochState& state, at::Device device);
@@ -68,17 +68,18 @@ struct EpochRule {
   int64_t patience =
       0;  // or when past epoch `patience` val_loss exceeds the mean of so many before; 0: never
   bool keeps_last = false;  // every epoch is the best, and patience has no end
+  bool by_metric = false;   // the metric of the val nodes decides, the higher the better, instead of val_loss
   // The epoch of row 0 of the history: 0, or at most the first epoch minus `patience`, whose val_losses are
   // then read.
   int64_t first_row = 0;
 };
 
 // Ends epoch number state.epochs: writes its row of `history` [rows, 5], decides whether it is the best so
-// far (the first, or val_loss below that of the best, or keeps_last) and whether it is the last, counts it,
-// and adds `increments` to `counts`, StepClock::counts() or [0] for none. A loss or val_loss that is not
-// finite is written, counted, never the best, and ends the training: broken. An epoch without a row in the
-// history ends it too, uncounted. After the end nothing changes but `counted` and `better`, which are then
-// false.
+// far (the first, or val_loss below or the metric above that of the best, or keeps_last) and whether it is
+// the last, counts it, and adds `increments` to `counts`, StepClock::counts() or [0] for none. A loss or
+// val_loss that is not finite is written, counted, never the best, and ends the training: broken. An epoch
+// without a row in the history ends it too, uncounted. After the end nothing changes but `counted` and
+// `better`, which are then false.
 //
 // The mean over the window is windowed_sum / patience; val_loss is rounded after the product and after the
 // sum. One launch of one warp. Throws c10::Error on shapes, types or devices that do not fit.
