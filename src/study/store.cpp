@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Raised when tables change, and when the same options train to other results than before: 2: GIN and GraphSAGE
-// drop their input.
+// Raised when tables change, and when the same options train to other results than before: 2: GIN and
+// GraphSAGE drop their input.
 constexpr int64_t kSchema = 2;
 constexpr std::chrono::seconds kHeartbeat{5};
 constexpr double kSilentIsDead = 60;  // seconds
