@@ -12,11 +12,11 @@ struct EndEpoch {
   static constexpr int kThreads = kWarp;
   EpochEnd end;
 
-  // Of the val nodes.
-  __device__ double metric() const { return end.metrics[1]; }
+  __device__ double val_metric() const { return end.metrics[kValMetric - kTrainMetric]; }
 
   __device__ double sum_of_window(int64_t row) const {
-    const double* values = end.history + (row - end.patience) * kHistoryRow + (end.by_metric ? 3 : 1);
+    const double* values =
+        end.history + (row - end.patience) * kHistoryRow + (end.by_metric ? kValMetric : kValLoss);
     double sum = 0;
     for (int64_t i = threadIdx.x; i < end.patience; i += kWarp) sum += values[i * kHistoryRow];
     for (int apart = kWarp / 2; apart > 0; apart /= 2) sum += __shfl_down_sync(kWholeWarp, sum, apart);
@@ -27,7 +27,7 @@ struct EndEpoch {
     if (epoch + 1 >= end.epochs) return true;
     if (end.patience == 0 || epoch <= end.patience || end.keeps_last || row < end.patience) return false;
     const double mean = sum_of_window(row) / static_cast<double>(end.patience);
-    return end.by_metric ? metric() < mean : val_loss > mean;
+    return end.by_metric ? val_metric() < mean : val_loss > mean;
   }
 
   __device__ void advance() const {
@@ -37,11 +37,11 @@ struct EndEpoch {
 
   __device__ void write(int64_t epoch, int64_t row, double loss, double val_loss, bool stops) const {
     double* record = end.history + row * kHistoryRow;
-    record[0] = loss;
-    record[1] = val_loss;
-    for (int part = 0; part < kMetricParts; ++part) record[2 + part] = end.metrics[part];
+    record[kLoss] = loss;
+    record[kValLoss] = val_loss;
+    for (int part = 0; part < kMetricParts; ++part) record[kTrainMetric + part] = end.metrics[part];
     const bool broken = !(is_finite(loss) && is_finite(val_loss));
-    const double score = end.by_metric ? -metric() : val_loss;
+    const double score = end.by_metric ? -val_metric() : val_loss;
     const bool better =
         !broken && (end.state[kBestEpoch] < 0 || end.keeps_last || score < end.state[kBestScore]);
     if (better) {

@@ -41,7 +41,7 @@ void epoch_metrics_cuda(MetricKind kind, const MetricInput<T>& input, double* sc
 
 // Places in the state of a training; all are doubles.
 enum EpochPlace { kEpochs, kCounted, kBetter, kStopped, kBroken, kBestEpoch, kBestScore };
-constexpr int64_t kHistoryRow = 5;  // loss, val_loss, metrics
+enum HistoryPlace { kLoss, kValLoss, kTrainMetric, kValMetric, kTestMetric, kHistoryRow };
 
 struct EpochEnd {
   double* history;  // [rows, 5]

@@ -23,6 +23,8 @@ namespace {
 using at::Tensor;
 using test::refusal;
 
+const std::string kOp = "qw::flow_step_: ";
+
 // What rounding may change: a GPU's libraries round by their own order.
 double tolerance() { return test::device().is_cpu() ? 1e-14 : 1e-12; }
 
@@ -403,13 +405,13 @@ TEST(FlowStep, RunsAndChecksUnderInferenceMode) {
   EXPECT_TRUE(at::equal(inside.flow, outside.flow));
   EXPECT_TRUE(at::equal(fresh.flow, outside.flow));
   inside.options.step = 0;
-  EXPECT_EQ(refusal([&] { inside.step(); }), "qw::flow_step_: step counts from 1, got 0");
+  EXPECT_EQ(refusal([&] { inside.step(); }), kOp + "step counts from 1, got 0");
   inside.options.step = 1;
   EXPECT_EQ(refusal([&] {
               flow_step_(inside.flow, inside.first_moment, inside.second_moment, inside.residual,
                          inside.extra, inside.edges, inside.options, at::zeros({4}, at::kDouble));
             }),
-            "qw::flow_step_: measures must be [3] of Double on " + test::device_name() +
+            kOp + "measures must be [3] of Double on " + test::device_name() +
                 ", contiguous; got [4] of Double on " + test::device_name());
 }
 
@@ -427,77 +429,71 @@ std::string refusal_of(const std::function<void(Setting&)>& spoil) {
   return text;
 }
 
+using S = Setting&;
+
 TEST(FlowStep, RefusesTensorsThatDoNotFit) {
   const std::string on = " on " + test::device_name();
-  using S = Setting&;
   EXPECT_EQ(refusal_of([](S s) { s.edges.heads = s.edges.heads.to(at::kLong); }),
-            "qw::flow_step_: heads must be one contiguous row of Int, got Long [4]");
+            kOp + "heads must be one contiguous row of Int, got Long [4]");
   EXPECT_EQ(refusal_of([](S s) { s.edges.tails = s.edges.tails.unsqueeze(0); }),
-            "qw::flow_step_: tails must be one contiguous row of Int, got Int [1, 4]");
+            kOp + "tails must be one contiguous row of Int, got Int [1, 4]");
   EXPECT_EQ(refusal_of([](S s) { s.edges.tails = s.edges.tails.slice(0, 1); }),
-            "qw::flow_step_: there are 4 heads and 3 tails");
+            kOp + "there are 4 heads and 3 tails");
   EXPECT_EQ(refusal_of([](S s) { s.flow = s.flow.slice(0, 1); }),
-            "qw::flow_step_: flow must be [4, C], a row for each edge, got [3, 2]");
+            kOp + "flow must be [4, C], a row for each edge, got [3, 2]");
   EXPECT_EQ(refusal_of([](S s) { s.flow = s.flow.to(at::kHalf); }),
-            "qw::flow_step_: flow must be float32 or float64, got Half");
-  EXPECT_EQ(
-      refusal_of([](S s) {
-        s.first_moment = at::zeros({4, 3});
-      }),
-      "qw::flow_step_: first_moment must be [4, 2] of Float" + on + ", contiguous; got [4, 3] of Float" + on);
+            kOp + "flow must be float32 or float64, got Half");
+  EXPECT_EQ(refusal_of([](S s) {
+              s.first_moment = at::zeros({4, 3});
+            }),
+            kOp + "first_moment must be [4, 2] of Float" + on + ", contiguous; got [4, 3] of Float" + on);
   EXPECT_EQ(refusal_of([](S s) { s.second_moment = s.second_moment.to(at::kDouble); }),
-            "qw::flow_step_: second_moment must be [4, 2] of Float" + on +
-                ", contiguous; got [4, 2] of Double" + on);
+            kOp + "second_moment must be [4, 2] of Float" + on + ", contiguous; got [4, 2] of Double" + on);
   EXPECT_EQ(refusal_of([](S s) { s.extra = s.extra.slice(1, 1).contiguous(); }),
-            "qw::flow_step_: extra must be [4, 2] of Float" + on + ", contiguous; got [4, 1] of Float" + on);
+            kOp + "extra must be [4, 2] of Float" + on + ", contiguous; got [4, 1] of Float" + on);
   EXPECT_EQ(refusal_of([](S s) { s.extra = s.extra.slice(1, 2).contiguous(); }),
-            "qw::flow_step_: extra must be [4, 2] of Float" + on + ", contiguous; got [4, 0] of Float" + on);
+            kOp + "extra must be [4, 2] of Float" + on + ", contiguous; got [4, 0] of Float" + on);
   for (const char* residual : {"[3]", "[3, 1]"}) {
-    EXPECT_EQ(refusal_of([&](S s) {
-                s.residual = residual[2] == ']' ? at::zeros({3}) : at::zeros({3, 1});
-              }),
-              std::string("qw::flow_step_: residual must be [N, 2] of Float" + on + ", got ") + residual +
-                  " of Float" + on);
+    EXPECT_EQ(
+        refusal_of([&](S s) {
+          s.residual = residual[2] == ']' ? at::zeros({3}) : at::zeros({3, 1});
+        }),
+        std::string(kOp + "residual must be [N, 2] of Float" + on + ", got ") + residual + " of Float" + on);
   }
   EXPECT_EQ(refusal_of([](S s) { s.residual = s.residual.to(at::kDouble); }),
-            "qw::flow_step_: residual must be [N, 2] of Float" + on + ", got [3, 2] of Double" + on);
+            kOp + "residual must be [N, 2] of Float" + on + ", got [3, 2] of Double" + on);
   EXPECT_EQ(refusal_of([](S s) { s.edges.costs = at::ones({3}); }),
-            "qw::flow_step_: costs must be [4] or [0] of Float" + on + ", contiguous; got [3] of Float" + on);
-  EXPECT_EQ(
-      refusal_of([](S s) { s.edges.costs = s.edges.costs.unsqueeze(1); }),
-      "qw::flow_step_: costs must be [4] or [0] of Float" + on + ", contiguous; got [4, 1] of Float" + on);
-  EXPECT_EQ(
-      refusal_of([](S s) { s.edges.costs = at::ones({4}, at::kDouble); }),
-      "qw::flow_step_: costs must be [4] or [0] of Float" + on + ", contiguous; got [4] of Double" + on);
+            kOp + "costs must be [4] or [0] of Float" + on + ", contiguous; got [3] of Float" + on);
+  EXPECT_EQ(refusal_of([](S s) { s.edges.costs = s.edges.costs.unsqueeze(1); }),
+            kOp + "costs must be [4] or [0] of Float" + on + ", contiguous; got [4, 1] of Float" + on);
+  EXPECT_EQ(refusal_of([](S s) { s.edges.costs = at::ones({4}, at::kDouble); }),
+            kOp + "costs must be [4] or [0] of Float" + on + ", contiguous; got [4] of Double" + on);
 }
 
 TEST(FlowStep, RefusesGapsInMemory) {
   const std::string on = " on " + test::device_name();
-  using S = Setting&;
   const auto with_gaps = [](Tensor& tensor) { tensor = at::stack({tensor, tensor}, -1).select(-1, 0); };
   EXPECT_EQ(refusal_of([&](S s) { with_gaps(s.edges.heads); }),
-            "qw::flow_step_: heads must be one contiguous row of Int, got Int [4]");
-  EXPECT_EQ(refusal_of([&](S s) { with_gaps(s.flow); }), "qw::flow_step_: flow must be contiguous");
+            kOp + "heads must be one contiguous row of Int, got Int [4]");
+  EXPECT_EQ(refusal_of([&](S s) { with_gaps(s.flow); }), kOp + "flow must be contiguous");
   EXPECT_EQ(refusal_of([&](S s) { with_gaps(s.first_moment); }),
-            "qw::flow_step_: first_moment must be [4, 2] of Float" + on +
-                ", contiguous; got [4, 2] of Float" + on + ", not contiguous");
-  EXPECT_EQ(refusal_of([&](S s) { with_gaps(s.edges.costs); }),
-            "qw::flow_step_: costs must be [4] or [0] of Float" + on + ", contiguous; got [4] of Float" + on +
+            kOp + "first_moment must be [4, 2] of Float" + on + ", contiguous; got [4, 2] of Float" + on +
                 ", not contiguous");
+  EXPECT_EQ(refusal_of([&](S s) { with_gaps(s.edges.costs); }), kOp + "costs must be [4] or [0] of Float" +
+                                                                    on + ", contiguous; got [4] of Float" +
+                                                                    on + ", not contiguous");
 }
 
 TEST(FlowStep, RefusesRulesThatAreNone) {
-  using S = Setting&;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(refusal_of([](S s) { s.options.rule = static_cast<FlowRule>(2); }),
-            "qw::flow_step_: rule must be 0 (subgradient) or 1 (proximal), got 2");
-  EXPECT_EQ(refusal_of([](S s) { s.options.lr = -1.0; }),
-            "qw::flow_step_: lr must be finite and not negative, got -1");
+            kOp + "rule must be 0 (subgradient) or 1 (proximal), got 2");
+  EXPECT_EQ(refusal_of([](S s) { s.options.lr = -1.0; }), kOp + "lr must be finite and not negative, got -1");
   EXPECT_EQ(refusal_of([](S s) { s.options.lr = std::nan(""); }),
-            "qw::flow_step_: lr must be finite and not negative, got nan");
+            kOp + "lr must be finite and not negative, got nan");
   EXPECT_EQ(refusal_of([](S s) { s.options.weight_decay = kInfinity; }),
-            "qw::flow_step_: weight_decay must be finite and not negative, got inf");
-  EXPECT_EQ(refusal_of([](S s) { s.options.step = 0; }), "qw::flow_step_: step counts from 1, got 0");
+            kOp + "weight_decay must be finite and not negative, got inf");
+  EXPECT_EQ(refusal_of([](S s) { s.options.step = 0; }), kOp + "step counts from 1, got 0");
 }
 
 }  // namespace
