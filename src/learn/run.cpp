@@ -39,6 +39,19 @@ std::string split_of_run(const TrainRequest& request, const Dataset& dataset, in
   return as_published ? "published" : "random:train=0.6,val=0.2";
 }
 
+// Where memory does not suffice, says what would fit.
+template <class Work>
+void within_memory(const Dataset& dataset, const TrainRequest& request, const Work& work) {
+  try {
+    return work();
+  } catch (const c10::Error& error) {
+    if (std::string_view(error.what()).find("out of memory") == std::string_view::npos) throw;
+  }
+  const int64_t available = device_memory(device_of(request));
+  const MemoryPlan plan = memory_plan(training_size(dataset, request), request, available);
+  fail(fmt::format("out of memory on {}: {}", request.device, what_would_fit(plan, available)));
+}
+
 // All trainings of a feed.
 class Trainings {
  public:
@@ -94,9 +107,11 @@ class Trainings {
     const auto room = static_cast<size_t>(
         memory_plan(training_size(dataset_, request), request, device_memory(tensors_.device()))
             .runs_at_once);
-    for (size_t begin = 0; begin < taken.size(); begin += room) {
-      together({taken.data() + begin, std::min(room, taken.size() - begin)});
-    }
+    within_memory(dataset_, request, [&] {
+      for (size_t begin = 0; begin < taken.size(); begin += room) {
+        together({taken.data() + begin, std::min(room, taken.size() - begin)});
+      }
+    });
   }
 
   void together(std::span<const Training> trainings) {
@@ -171,19 +186,6 @@ class Trainings {
   NodeMatrix features_;
   std::mutex one_at_a_time_;
 };
-
-// Where memory does not suffice, says what would fit.
-template <class Work>
-void within_memory(const Dataset& dataset, const TrainRequest& request, const Work& work) {
-  try {
-    return work();
-  } catch (const c10::Error& error) {
-    if (std::string_view(error.what()).find("out of memory") == std::string_view::npos) throw;
-  }
-  const int64_t available = device_memory(device_of(request));
-  const MemoryPlan plan = memory_plan(training_size(dataset, request), request, available);
-  fail(fmt::format("out of memory on {}: {}", request.device, what_would_fit(plan, available)));
-}
 
 // As it would be written today, with the options that came later; empty: no JSON.
 std::string request_text(const std::filesystem::path& config) {

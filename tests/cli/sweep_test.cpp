@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "cli/program.h"
@@ -213,6 +214,28 @@ TEST_F(SweepCommand, NarrowedSweepsOfOneFileAddUp) {
   EXPECT_THAT(half, HasSubstr("\n1 of 2 searches have not begun\n"));
   EXPECT_EQ(qw({"sweep", sweep, "--store", db, "--model", "gcn", "--data", "karate"}).exit_code, 0);
   EXPECT_EQ(json::parse(qw({"sweep", "presets", db}).out).size(), 2U);
+}
+
+TEST_F(SweepCommand, OfSeveralFilesTheBetterPresetIsTaken) {
+  for (const auto& [name, epochs] : {std::pair{"weak", 1}, {"strong", 60}}) {
+    const std::string sweep = folder_.write(
+        std::string(name) + ".json",
+        R"({"each": {"data": ["karate"], "model": ["gcn"]}, "fixed": {"solver": "ce", "lr": 0.05,
+        "split": "random:train=0.5,val=0.25", "epochs": )" +
+            std::to_string(epochs) + "}, \"search\": {}, \"runs\": 4}");
+    EXPECT_EQ(qw({"sweep", sweep, "--store", store(std::string(name) + ".db")}).exit_code, 0);
+  }
+  const std::string weak = store("weak.db"), strong = store("strong.db");
+  const auto validation = [&](const std::string& db) {
+    const std::vector<double> runs = json_of({"sweep", "show", db, "--json"})[0].at("best")[0].at("val");
+    return std::accumulate(runs.begin(), runs.end(), 0.0);
+  };
+  ASSERT_LT(validation(weak), validation(strong));
+  for (const auto& [first, second] : {std::pair{weak, strong}, {strong, weak}}) {
+    const json presets = json_of({"sweep", "presets", first, second});
+    ASSERT_EQ(presets.size(), 1U);
+    EXPECT_THAT(presets.front().at("found_by").get<std::string>(), HasSubstr("sweep strong: "));
+  }
 }
 
 TEST_F(SweepCommand, SaysWhyOptionsFailed) {

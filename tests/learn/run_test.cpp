@@ -174,9 +174,13 @@ TEST(Run, OutOfMemorySaysWhatWouldFit) {
   TrainRequest request = small_request("ce");
   request.split = "published";
   request.model_options.hidden = 1'000'000;
-  EXPECT_THAT(test::error_of([&] { train(data, request, {}); }),
-              testing::AllOf(testing::StartsWith("out of memory on cuda: needs about "),
-                             testing::HasSubstr("would fit: "), testing::HasSubstr("--hidden")));
+  const auto says_what_would_fit =
+      testing::AllOf(testing::StartsWith("out of memory on cuda: needs about "),
+                     testing::HasSubstr("would fit: "), testing::HasSubstr("--hidden"));
+  EXPECT_THAT(test::error_of([&] { train(data, request, {}); }), says_what_would_fit);
+  TrainingFeed feed;  // as of a sweep
+  feed.take = [&](int64_t) { return std::vector<Training>{{request, 0}}; };
+  EXPECT_THAT(test::error_of([&] { train_all(data, "cuda", request.scale_features, feed); }), says_what_would_fit);
 }
 
 TEST(Run, RefusesFoldersAndFilesOfOthers) {

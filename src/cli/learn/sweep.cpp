@@ -22,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kShipped = "sweeps/";
+constexpr const char* kStoreHelp = "the file of results (SQLite)";
 
 struct SweepArguments {
   std::string what;
@@ -32,6 +33,7 @@ struct SweepArguments {
   int64_t samples = 0, first_runs = 0, runs = 0;  // 0: as the sweep says
   int64_t top = 3;
   std::string out;
+  std::vector<std::string> stores;  // of presets
 };
 
 // A file of a person's, or one that came with qw, by its name.
@@ -248,44 +250,24 @@ Preset preset_of(ResultStore& store, const ShownCell& cell) {
   return preset;
 }
 
-// The best of every search that is finished; where two sweeps searched for the same, the better by
+struct FoundPreset {
+  Preset preset;
+  double score = 0;
+};
+
+// The best of every search that is finished; where several sweeps searched for the same, the better by
 // validation.
-std::map<std::string, Preset> found_presets(ResultStore& store) {
-  std::map<std::string, Preset> found;
-  std::map<std::string, double> score;
+void find_presets(ResultStore& store, std::map<std::string, FoundPreset>& found) {
   for (const ShownCell& cell : best_cells(store, 1)) {
     if (!cell.begun) continue;
     const double reached = cell.finished ? cell.best.front().ranked.score : std::nan("");
     if (std::isnan(reached)) {
       say(fmt::format("{}: {} gives no preset: {}", store.path().string(), cell.name,
                       cell.finished ? "all its options failed" : "it is not finished"));
-    } else if (!found.contains(cell.name) || reached > score[cell.name]) {
-      found[cell.name] = preset_of(store, cell);
-      score[cell.name] = reached;
+    } else if (!found.contains(cell.name) || reached > found[cell.name].score) {
+      found[cell.name] = {preset_of(store, cell), reached};
     }
   }
-  return found;
-}
-
-// Beside those that the file has already.
-void write_presets(ResultStore& store, const std::string& out) {
-  std::map<std::string, Preset> all = found_presets(store);
-  if (std::filesystem::exists(out)) {
-    for (Preset& preset : read_presets(out)) all.try_emplace(preset.name, preset);
-  }
-  std::vector<Preset> sorted;
-  for (const auto& [name, preset] : all) sorted.push_back(preset);
-  const std::string text = presets_text(sorted);
-  if (out.empty()) return print_text(text);
-  write_file_atomically(out, text);
-}
-
-CLI::App* add_reader(CLI::App& sweep, const char* name, const char* summary, SweepArguments& arguments) {
-  CLI::App* command = sweep.add_subcommand(name, summary);
-  command->add_option("store", arguments.store, "the file of results (SQLite)")
-      ->type_name("FILE")
-      ->required();
-  return command;
 }
 
 // A sweep must be there to be read: opening would make one.
@@ -295,10 +277,34 @@ ResultStore opened(const std::string& path) {
   return ResultStore(path);
 }
 
+// Beside those that the file has already.
+void write_presets(const std::vector<std::string>& stores, const std::string& out) {
+  std::map<std::string, FoundPreset> all;
+  for (const std::string& path : stores) {
+    ResultStore store(opened(path));
+    find_presets(store, all);
+  }
+  if (std::filesystem::exists(out)) {
+    for (const Preset& preset : read_presets(out)) all.try_emplace(preset.name, FoundPreset{preset, 0});
+  }
+  std::vector<Preset> sorted;
+  for (const auto& [name, found] : all) sorted.push_back(found.preset);
+  const std::string text = presets_text(sorted);
+  if (out.empty()) return print_text(text);
+  write_file_atomically(out, text);
+}
+
+template <class Store>
+CLI::App* add_reader(CLI::App& sweep, const char* name, const char* summary, Store& store, const char* help) {
+  CLI::App* command = sweep.add_subcommand(name, summary);
+  command->add_option("store", store, help)->type_name("FILE")->required();
+  return command;
+}
+
 // show, export and presets.
 void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& arguments,
                  const GlobalOptions& global) {
-  CLI::App* show = add_reader(sweep, "show", "the best options so far", *arguments);
+  CLI::App* show = add_reader(sweep, "show", "the best options so far", arguments->store, kStoreHelp);
   FieldTable show_table("qw sweep show");
   show_table.add("top", arguments->top, {1, 1e9}, "how many of each search");
   add_options(*show, show_table);
@@ -306,9 +312,10 @@ void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& argumen
     ResultStore store(opened(arguments->store));
     print_cells(best_cells(store, arguments->top), global.json);
   });
-  CLI::App* csv = add_reader(sweep, "export", "every training as a line of CSV", *arguments);
+  CLI::App* csv = add_reader(sweep, "export", "every training as a line of CSV", arguments->store, kStoreHelp);
   CLI::App* preset =
-      add_reader(sweep, "presets", "the best options as presets for qw train --preset", *arguments);
+      add_reader(sweep, "presets", "the best options as presets for qw train --preset", arguments->stores,
+                 "files of results; of what several searched for, the better by validation");
   const std::pair<CLI::App*, const char*> writers[] = {
       {csv, "write here instead of to standard output"},
       {preset, "write here instead of to standard output; presets of other searches that are there stay"}};
@@ -321,10 +328,7 @@ void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& argumen
     ResultStore store(opened(arguments->store));
     export_csv(store, arguments->out);
   });
-  preset->callback([arguments] {
-    ResultStore store(opened(arguments->store));
-    write_presets(store, arguments->out);
-  });
+  preset->callback([arguments] { write_presets(arguments->stores, arguments->out); });
 }
 
 std::string footer() {
