@@ -86,8 +86,8 @@ class SweepCommand : public ::testing::Test {
     ASSERT_EQ(help.exit_code, 0) << help.err;
   }
 
-  // 18 configs with one run each, then 6 with 3 of them: 30 trainings.
-  std::string write_sweep(int64_t epochs) const {
+  // 18 configs with one run each, then 6 with 3 of them: 30 trainings. Three times as many runs: 90.
+  std::string write_sweep(int64_t epochs, int64_t first_runs = 1) const {
     const json description{
         {"method", "ce"},
         {"each", {{"data", {kData}}, {"model", {"gcn"}}}},
@@ -95,7 +95,8 @@ class SweepCommand : public ::testing::Test {
         {"search", {{"lr", {0.001, 0.01, 0.1}}, {"hidden", {4, 8, 16}}, {"weight_decay", {0, 0.01}}}},
         {"strategy", "halving"},
         {"samples", 18},
-        {"runs", 3}};
+        {"first_runs", first_runs},
+        {"runs", 3 * first_runs}};
     return folder_.write("small.json", description.dump());
   }
 
@@ -118,8 +119,10 @@ class SweepCommand : public ::testing::Test {
 };
 
 TEST_F(SweepCommand, AfterTwentyKillsTheTableIsThatOfAnUninterruptedSweep) {
-  const std::string sweep = write_sweep(400);
+  const std::string sweep = write_sweep(200, 3);
+  const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(qw({"sweep", sweep, "--store", store("whole.db"), "--threads", "2"}).exit_code, 0);
+  const auto a_twentieth = (std::chrono::steady_clock::now() - begin) / 20;
   const std::string expected = table(store("whole.db"));
   EXPECT_THAT(expected, HasSubstr("\n18,0,"));
 
@@ -128,10 +131,10 @@ TEST_F(SweepCommand, AfterTwentyKillsTheTableIsThatOfAnUninterruptedSweep) {
   int killed = 0, killed_at_work = 0;
   for (uint64_t attempt = 0; attempt < 20; ++attempt) {
     Running running(again, folder_.path() / "err");
-    // By turns at any time, from its start on, and a little after it finished a training.
+    // By turns at any time, from its start on, and a little after it finished a training: much is left then.
     const bool at_work = attempt % 2 == 1;
     while (at_work && running.alive() && !running.has_finished_one()) std::this_thread::sleep_for(5ms);
-    std::this_thread::sleep_for(random.uniform(attempt) * (at_work ? 200ms : 1200ms));
+    std::this_thread::sleep_for(random.uniform(attempt) * (at_work ? a_twentieth / 4 : a_twentieth));
     const bool was_at_work = running.has_finished_one();
     const bool hit = running.kill_now();
     killed += hit ? 1 : 0;

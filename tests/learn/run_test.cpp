@@ -180,7 +180,8 @@ TEST(Run, OutOfMemorySaysWhatWouldFit) {
   EXPECT_THAT(test::error_of([&] { train(data, request, {}); }), says_what_would_fit);
   TrainingFeed feed;  // as of a sweep
   feed.take = [&](int64_t) { return std::vector<Training>{{request, 0}}; };
-  EXPECT_THAT(test::error_of([&] { train_all(data, "cuda", request.scale_features, feed); }), says_what_would_fit);
+  EXPECT_THAT(test::error_of([&] { train_all(data, "cuda", request.scale_features, feed); }),
+              says_what_would_fit);
 }
 
 TEST(Run, RefusesFoldersAndFilesOfOthers) {

@@ -312,7 +312,8 @@ void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& argumen
     ResultStore store(opened(arguments->store));
     print_cells(best_cells(store, arguments->top), global.json);
   });
-  CLI::App* csv = add_reader(sweep, "export", "every training as a line of CSV", arguments->store, kStoreHelp);
+  CLI::App* csv =
+      add_reader(sweep, "export", "every training as a line of CSV", arguments->store, kStoreHelp);
   CLI::App* preset =
       add_reader(sweep, "presets", "the best options as presets for qw train --preset", arguments->stores,
                  "files of results; of what several searched for, the better by validation");
