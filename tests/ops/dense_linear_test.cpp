@@ -36,10 +36,10 @@ struct Shape {
 };
 // One block of rows and several; one block of columns and several; nothing at all; so many rows that the
 // gradient of the weight is summed in chunks; and for a GPU enough of everything for each size of its tiles.
-const Shape kShapes[] = {{1, 1, 1},       {7, 5, 3},      {0, 5, 3},      {7, 0, 3},       {7, 5, 0},
-                         {0, 0, 0},       {300, 17, 4},   {600, 100, 50}, {1, 300, 7},     {20, 300, 70},
-                         {65536, 2, 3},   {140001, 3, 2}, {3000, 200, 1}, {33000, 70, 12}, {33000, 20, 40},
-                         {33000, 70, 66}, {33000, 70, 33}};
+const Shape kShapes[] = {{1, 1, 1},       {7, 5, 3},       {0, 5, 3},      {7, 0, 3},       {7, 5, 0},
+                         {0, 0, 0},       {300, 17, 4},    {600, 100, 50}, {1, 300, 7},     {20, 300, 70},
+                         {65536, 2, 3},   {140001, 3, 2},  {3000, 200, 1}, {33000, 70, 12}, {33000, 20, 40},
+                         {33000, 70, 66}, {33000, 70, 33}, {1500, 70, 7},  {1500, 7, 66},   {1500, 66, 40}};
 
 class DenseLinearOf : public testing::TestWithParam<at::ScalarType> {};
 
