@@ -75,6 +75,27 @@ TEST(Experiments, AlgorithmsOfTableFiveDoNotFollowAProximalPreset) {
   EXPECT_TRUE(table.cells[1].borrowed);
 }
 
+TEST(Experiments, KindsOfQwTakeTheFirstTablesPresetWhereItIsOfThem) {
+  const auto preset = [](const std::string& method, const nlohmann::ordered_json& options) {
+    return Preset{"cornell/gcn/" + method, "cornell", options, ""};
+  };
+  ExperimentOptions options = only("cornell", "gcn");
+  options.presets = {
+      preset("qw", {{"solver", "bregman"}, {"lambda", 1}, {"edge_weights", true}}),
+      preset("qw-algorithm1", {{"solver", "bregman"}, {"lambda", 2}}),
+      preset("qw-algorithm2", {{"solver", "badmm"}, {"lambda", 3}}),
+      preset("qw-plain", {{"solver", "bregman"}, {"lambda", 4}}),
+      preset("qw-weights", {{"solver", "badmm"}, {"lambda", 5}, {"edge_weights", true}}),
+  };
+  const Experiment five = make_experiment("table5", options), four = make_experiment("table4", options);
+  EXPECT_EQ(five.cells[1].preset, "cornell/gcn/qw");
+  EXPECT_EQ(five.cells[2].preset, "cornell/gcn/qw-algorithm2");
+  EXPECT_EQ(four.cells[0].preset, "cornell/gcn/qw-plain");
+  EXPECT_EQ(four.cells[1].preset, "cornell/gcn/qw");
+  EXPECT_FALSE(four.cells[1].borrowed);
+  EXPECT_EQ(four.cells[1].request.learn.lambda, 1);
+}
+
 TEST(Experiments, KeepOnlyWhatWasAskedFor) {
   const ExperimentOptions options = only("photo", "gcn");
   for (const std::string& name : experiment_names()) {
