@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kBlocksOfTransposed = 4 * kProcessors;
 constexpr int64_t kFewestTerms = 64;     // of a chunk of a transposed product
 constexpr int64_t kManyTerms = 1 << 15;  // that keep a GPU busy in large tiles
-constexpr int64_t kSomeRows = 1 << 10;   // from which on those of several trainings at once do
+constexpr int64_t kSomeTerms = 1 << 10;  // or rows: ten trainings at once keep it busy in tiles of 64
 
 // Where there is work for large tiles:
 using Square128 = TileShape<128, 128, 8, 8, 8, 1>;
@@ -50,7 +50,7 @@ auto with_shape(Amount amount, int64_t rows, int64_t columns, const Use& use) {
 }
 
 Amount amount_of_terms(int64_t depth) {
-  return depth >= kManyTerms ? Amount::kMany : depth >= kSomeRows ? Amount::kSome : Amount::kFew;
+  return depth >= kManyTerms ? Amount::kMany : depth >= kSomeTerms ? Amount::kSome : Amount::kFew;
 }
 
 struct Chunks {
@@ -86,9 +86,9 @@ void product_cuda(const ProductView<T>& view, T* result, Stream stream) {
   const int64_t width = view.columns <= 64 || sizeof(T) == 8 ? 64 : 128;
   const int64_t height = sizeof(T) == 8 ? 64 : 128;
   const bool many = blocks_for(view.rows, height) * blocks_for(view.columns, width) >= kProcessors;
-  with_shape<T>(many                     ? Amount::kMany
-                : view.rows >= kSomeRows ? Amount::kSome
-                                         : Amount::kFew,
+  with_shape<T>(many                      ? Amount::kMany
+                : view.rows >= kSomeTerms ? Amount::kSome
+                                          : Amount::kFew,
                 view.rows, view.columns,
                 [&](auto shape) { launch_tiles<false>(view, view.depth, 1, result, shape, stream); });
 }
