@@ -156,7 +156,8 @@ struct Problem {
                                            matrix.shape.rows};
     return time_of(
         [&](cudaStream_t stream) {
-          qw::kernels::spmm_cuda<float>(view, entries(), dense.get(), width, result.get(), {}, stream);
+          qw::kernels::spmm_cuda<float>(view, entries(), dense.get(), matrix.shape.columns, width,
+                                        result.get(), {}, stream);
         },
         entries());
   }
@@ -217,6 +218,7 @@ int main(int count, char** arguments) {
   const int64_t most = count > 1 ? std::atoll(arguments[1]) : INT64_MAX;
   const Shape shapes[] = {{"cora", 2708, 2708, 13264, 0.5},
                           {"cora features^T", 1433, 2708, 49216, 0.5},
+                          {"computers feat.", 13752, 767, 3673904, 0.1},
                           {"squirrel", 5201, 5201, 396846, 0.45},
                           {"products", 2449029, 2449029, 123718280, 0.5}};
   cusparseHandle_t handle;
@@ -227,7 +229,7 @@ int main(int count, char** arguments) {
   for (const Shape& shape : shapes) {
     if (shape.entries > most) continue;
     const Matrix matrix(shape);
-    for (const int64_t width : {7, 47, 64, 256}) {
+    for (const int64_t width : {7, 10, 47, 64, 256}) {
       const Problem problem(matrix, width);
       const double ours = problem.our_time();
       const std::vector<float> our_result = problem.result.host();

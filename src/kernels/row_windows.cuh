@@ -7,6 +7,8 @@
 // rows wait for nobody.
 #pragma once
 
+#include <initializer_list>
+
 #include "kernels/row_packs.cuh"
 
 namespace qw::kernels {
@@ -14,6 +16,10 @@ namespace qw::kernels {
 constexpr int kWindowThreads = 256;
 constexpr int kRowsAtOnce = 512;
 constexpr int64_t kSmallMatrix = 1 << 17;  // entries
+// From as many entries on narrow rows have few lanes with several numbers each. Ten columns of 505,000
+// entries: 26 us, and 161 for ten trainings, where a lane for each column takes 57 and 333. Below that a
+// training alone is faster with many lanes.
+constexpr int64_t kFewLanesFrom = 1 << 15;
 
 // The first row in [0, rows] whose offset is at least `entry`; by whole warps, 32 rows at a time.
 __device__ inline int64_t first_row_from(const int64_t* offsets, int64_t rows, int64_t entry) {
@@ -37,6 +43,8 @@ struct WindowSums {
   static constexpr int kNumbers = kVector * kPacks;
   static constexpr int kAtOnce = 4;
   static constexpr int kColumns = kLanes * kNumbers;  // of a tile
+  // Entries are read while the rows of those before them are on their way, where registers allow it.
+  static constexpr bool kLooksAhead = kVector * sizeof(T) == 16;
   Entries entries;
   const T* dense;
   int64_t width;
@@ -53,6 +61,21 @@ struct WindowSums {
     T head[kGroups][kColumns];
     T tail[kGroups][kColumns];
     int tail_row[kGroups];  // or -1
+  };
+
+  struct Batch {
+    int64_t source[kAtOnce];
+    T value[kAtOnce];
+
+    // Beyond the end the last entry again.
+    __device__ void read(const Entries& entries, int64_t k, int64_t end) {
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int64_t at = k + u < end ? k + u : end - 1;
+        source[u] = entries.source(at);
+        value[u] = entries.value(at);
+      }
+    }
   };
 
   __device__ void operator()() const {
@@ -113,10 +136,14 @@ struct WindowSums {
     if (begin >= end) return;
     int row = row_with(shared, rows, begin);
     T sums[kNumbers] = {};
+    Batch batch;
+    if constexpr (kLooksAhead) batch.read(entries, begin, end);
     for (int64_t k = begin; k < end; k += kAtOnce) {
+      if constexpr (!kLooksAhead) batch.read(entries, k, end);
       Pack<T, kVector> packs[kAtOnce][kPacks];
       T value[kAtOnce];
-      load(k, end, packs, value);
+      load(batch, packs, value);
+      if constexpr (kLooksAhead) batch.read(entries, k + kAtOnce, end);
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
         if (k + u >= end) break;
@@ -135,21 +162,16 @@ struct WindowSums {
     if (!from_before && lane() == 0) shared.tail_row[group()] = row;
   }
 
-  __device__ void load(int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
+  __device__ void load(const Batch& batch, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
                        T (&value)[kAtOnce]) const {
-    const T* from[kAtOnce];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      const int64_t at = k + u < end ? k + u : end - 1;
-      from[u] = dense + entries.source(at) * width;
-      value[u] = entries.value(at);
-    }
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
+      value[u] = batch.value[u];
+      const T* from = dense + batch.source[u] * width;
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
         packs[u][p] = {};
-        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from[u] + column(p));
+        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from + column(p));
       }
     }
   }
@@ -196,19 +218,21 @@ struct WindowSums {
   }
 };
 
+// Numbers that can be read at once everywhere in these arrays of `width` columns, null or not.
+template <class T>
+int widest_vector(int64_t width, std::initializer_list<const T*> arrays) {
+  int vector = kWideVector<T>;
+  for (const T* array : arrays) {
+    while (width % vector != 0 || reinterpret_cast<uintptr_t>(array) % (vector * sizeof(T)) != 0) vector /= 2;
+  }
+  return vector;
+}
+
 // Entries is what gives offsets, rows, source(k) and value(k).
 template <class T, class Entries>
 void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t width, T* result,
                  const DeviceUpdate<T>& update, Stream stream) {
   if (entries.rows == 0 || width == 0) return;
-  constexpr int kWide = kWideVector<T>;
-  bool wide = width % kWide == 0;
-  for (const void* pointer : {static_cast<const void*>(dense), static_cast<const void*>(result),
-                              static_cast<const void*>(update.first), static_cast<const void*>(update.second),
-                              static_cast<const void*>(update.total), static_cast<const void*>(update.start),
-                              static_cast<const void*>(update.copy)}) {
-    wide = wide && is_aligned(pointer);
-  }
   // Of a small matrix one for each processor, since ten trainings may be launched together.
   const int64_t blocks = count < kSmallMatrix ? kProcessors : 2 * kProcessors;
   const auto run = [&]<int kVector, int kPacks, int kLanes>() {
@@ -223,18 +247,30 @@ void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t 
     launch(Task{entries, dense, width, result, update, window, static_cast<uint32_t>(tiles)},
            std::max<int64_t>(1, blocks_for(count, window)) * tiles, stream);
   };
-  const int64_t packs = blocks_for(width, wide ? kWide : 1);
-  if (wide) {
+  const auto run_few_lanes = [&]<int kVector>() {
+    const int64_t packs = width / kVector;
+    packs <= 4    ? run.template operator()<kVector, 1, 4>()
+    : packs <= 8  ? run.template operator()<kVector, 2, 4>()
+    : packs <= 12 ? run.template operator()<kVector, 3, 4>()
+                  : run.template operator()<kVector, 4, 4>();
+  };
+  constexpr int kWide = kWideVector<T>;
+  const int vector = widest_vector<T>(
+      width, {dense, result, update.first, update.second, update.total, update.start, update.copy});
+  if (vector == kWide) {
+    const int64_t packs = width / kWide;
     packs <= 4    ? run.template operator()<kWide, 1, 4>()
     : packs <= 8  ? run.template operator()<kWide, 1, 8>()
     : packs <= 16 ? run.template operator()<kWide, 1, 16>()
                   : run.template operator()<kWide, 1, 32>();
+  } else if (count >= kFewLanesFrom && width / vector <= 16) {
+    vector == 2 ? run_few_lanes.template operator()<2>() : run_few_lanes.template operator()<1>();
   } else {
-    packs <= 4    ? run.template operator()<1, 1, 4>()
-    : packs <= 8  ? run.template operator()<1, 1, 8>()
-    : packs <= 16 ? run.template operator()<1, 1, 16>()
-    : packs <= 32 ? run.template operator()<1, 1, 32>()
-    : packs <= 48 ? run.template operator()<1, 3, 16>()
+    width <= 4    ? run.template operator()<1, 1, 4>()
+    : width <= 8  ? run.template operator()<1, 1, 8>()
+    : width <= 16 ? run.template operator()<1, 1, 16>()
+    : width <= 32 ? run.template operator()<1, 1, 32>()
+    : width <= 48 ? run.template operator()<1, 3, 16>()
                   : run.template operator()<1, 2, 32>();
   }
 }
