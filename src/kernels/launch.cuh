@@ -16,7 +16,7 @@
 // It sees threadIdx.x and blockIdx.x, not gridDim: the grid may be that of a larger training beside it.
 //
 // What tests/emulator can run on a CPU is all that may be used: __syncthreads, __syncwarp, __shfl_*_sync and
-// __ballot_sync by whole warps, __shared__ arrays, dynamic_shared.
+// __ballot_sync by whole warps, __shared__ arrays.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,8 +31,7 @@ namespace qw::kernels {
 constexpr int kWarp = 32;
 constexpr unsigned kWholeWarp = 0xffffffffu;
 constexpr size_t kParameterBytes = 8000;
-constexpr size_t kUsualShared = 48 << 10;  // bytes of a block that need not be asked for
-constexpr int64_t kProcessors = 132;       // of an H100 or H200: sizes grids, also on other devices
+constexpr int64_t kProcessors = 132;  // of an H100 or H200: sizes grids, also on other devices
 
 template <class Task>
 struct Slot {
@@ -79,48 +78,24 @@ __global__ void __launch_bounds__(Task::kThreads) run_several(const __grid_const
   if (blockIdx.x < slot.blocks) slot.task();
 }
 
-// The memory that a launch asked for besides the task's __shared__ arrays.
-template <class T>
-__device__ T* dynamic_shared() {
-  extern __shared__ float4 dynamic_shared_memory[];
-  return reinterpret_cast<T*>(dynamic_shared_memory);
-}
-
-// Bytes of it that a block may have on the current device, where it has no other.
-int64_t most_dynamic_shared();
-
 template <class Task>
-void launch(const Task& task, int64_t blocks, Stream stream, size_t dynamic_shared_bytes = 0) {
+void launch(const Task& task, int64_t blocks, Stream stream) {
   static_assert(std::is_trivially_copyable_v<Task> && kSlots<Task> >= 1);
   static const bool remembered =
       remember_kernel({reinterpret_cast<const void*>(run_one<Task>),
                        reinterpret_cast<const void*>(run_several<Task>), sizeof(Slot<Task>), kSlots<Task>});
   if (blocks == 0 || !remembered) return;
-  if (dynamic_shared_bytes > kUsualShared) {
-    for (const auto kernel :
-         {reinterpret_cast<const void*>(run_one<Task>), reinterpret_cast<const void*>(run_several<Task>)})
-      check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      static_cast<int>(most_dynamic_shared())),
-                 "asking for shared memory");
-  }
   Slot<Task> slot{task, static_cast<unsigned>(blocks)};
   void* arguments[] = {&slot};
   check_cuda(cudaLaunchKernel(reinterpret_cast<const void*>(run_one<Task>), dim3(slot.blocks),
-                              dim3(Task::kThreads), arguments, dynamic_shared_bytes, stream),
+                              dim3(Task::kThreads), arguments, 0, stream),
              "launching a kernel");
 }
 
 #else
 
-template <class T>
-T* dynamic_shared() {
-  return static_cast<T*>(emulator::dynamic_shared());
-}
-
-inline int64_t most_dynamic_shared() { return emulator::kDynamicShared; }
-
 template <class Task>
-void launch(const Task& task, int64_t blocks, Stream, size_t = 0) {
+void launch(const Task& task, int64_t blocks, Stream) {
   static_assert(std::is_trivially_copyable_v<Task> && kSlots<Task> >= 1);
   emulator::run(blocks, Task::kThreads, [&] { task(); });
 }

@@ -276,14 +276,6 @@ void check_cuda(cudaError_t status, const char* doing) {
   fail(std::string("CUDA: ") + doing + ": " + cudaGetErrorString(status));
 }
 
-int64_t most_dynamic_shared() {
-  int device = 0, bytes = 0;
-  check_cuda(cudaGetDevice(&device), "asking for the device");
-  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-             "asking for shared memory");
-  return bytes;
-}
-
 bool remember_kernel(const MergeableKernel& kernel) {
   Remembered& all = remembered();
   const std::lock_guard<std::mutex> lock(all.changing);

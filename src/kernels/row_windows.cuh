@@ -43,8 +43,6 @@ struct WindowSums {
   static constexpr int kNumbers = kVector * kPacks;
   static constexpr int kAtOnce = 4;
   static constexpr int kColumns = kLanes * kNumbers;  // of a tile
-  // Entries are read while the rows of those before them are on their way, where registers allow it.
-  static constexpr bool kLooksAhead = kVector * sizeof(T) == 16;
   Entries entries;
   const T* dense;
   int64_t width;
@@ -61,21 +59,6 @@ struct WindowSums {
     T head[kGroups][kColumns];
     T tail[kGroups][kColumns];
     int tail_row[kGroups];  // or -1
-  };
-
-  struct Batch {
-    int64_t source[kAtOnce];
-    T value[kAtOnce];
-
-    // Beyond the end the last entry again.
-    __device__ void read(const Entries& entries, int64_t k, int64_t end) {
-#pragma unroll
-      for (int u = 0; u < kAtOnce; ++u) {
-        const int64_t at = k + u < end ? k + u : end - 1;
-        source[u] = entries.source(at);
-        value[u] = entries.value(at);
-      }
-    }
   };
 
   __device__ void operator()() const {
@@ -136,14 +119,10 @@ struct WindowSums {
     if (begin >= end) return;
     int row = row_with(shared, rows, begin);
     T sums[kNumbers] = {};
-    Batch batch;
-    if constexpr (kLooksAhead) batch.read(entries, begin, end);
     for (int64_t k = begin; k < end; k += kAtOnce) {
-      if constexpr (!kLooksAhead) batch.read(entries, k, end);
       Pack<T, kVector> packs[kAtOnce][kPacks];
       T value[kAtOnce];
-      load(batch, packs, value);
-      if constexpr (kLooksAhead) batch.read(entries, k + kAtOnce, end);
+      load(k, end, packs, value);
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
         if (k + u >= end) break;
@@ -162,16 +141,21 @@ struct WindowSums {
     if (!from_before && lane() == 0) shared.tail_row[group()] = row;
   }
 
-  __device__ void load(const Batch& batch, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
+  __device__ void load(int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
                        T (&value)[kAtOnce]) const {
+    const T* from[kAtOnce];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      value[u] = batch.value[u];
-      const T* from = dense + batch.source[u] * width;
+      const int64_t at = k + u < end ? k + u : end - 1;
+      from[u] = dense + entries.source(at) * width;
+      value[u] = entries.value(at);
+    }
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
         packs[u][p] = {};
-        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from + column(p));
+        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from[u] + column(p));
       }
     }
   }

@@ -1,7 +1,7 @@
 #include "kernels/spmm.h"
 
-#include "kernels/row_slabs.cuh"
 #include "kernels/row_teams.cuh"
+#include "kernels/row_windows.cuh"
 
 namespace qw::kernels {
 namespace {
@@ -88,10 +88,9 @@ struct SampledProducts {
 }  // namespace
 
 template <class T>
-void spmm_cuda(const CsrView<T>& matrix, int64_t entries, const T* dense, int64_t sources, int64_t width,
-               T* result, const DeviceUpdate<T>& update, Stream stream) {
-  if (!slab_sums(matrix, entries, dense, sources, width, result, update, stream))
-    window_sums(CsrEntries<T>{matrix}, entries, dense, width, result, update, stream);
+void spmm_cuda(const CsrView<T>& matrix, int64_t entries, const T* dense, int64_t width, T* result,
+               const DeviceUpdate<T>& update, Stream stream) {
+  window_sums(CsrEntries<T>{matrix}, entries, dense, width, result, update, stream);
 }
 
 template <class T>
@@ -112,9 +111,9 @@ void sampled_products_cuda(const CsrView<T>& pattern, int64_t entries, const Sam
   wide ? run.template operator()<kWide>() : run.template operator()<1>();
 }
 
-template void spmm_cuda(const CsrView<float>&, int64_t, const float*, int64_t, int64_t, float*,
+template void spmm_cuda(const CsrView<float>&, int64_t, const float*, int64_t, float*,
                         const DeviceUpdate<float>&, Stream);
-template void spmm_cuda(const CsrView<double>&, int64_t, const double*, int64_t, int64_t, double*,
+template void spmm_cuda(const CsrView<double>&, int64_t, const double*, int64_t, double*,
                         const DeviceUpdate<double>&, Stream);
 template void sampled_products_cuda(const CsrView<float>&, int64_t, const SampledTerms<float>&, int64_t,
                                     float*, Stream);

@@ -67,10 +67,10 @@ struct DeviceUpdate {
   T* copy = nullptr;
 };
 
-// dense is [sources, width]. Additions are in another order than the CPU's. One launch.
+// Additions are in another order than the CPU's. One launch.
 template <class T>
-void spmm_cuda(const CsrView<T>& matrix, int64_t entries, const T* dense, int64_t sources, int64_t width,
-               T* result, const DeviceUpdate<T>& update, Stream stream);
+void spmm_cuda(const CsrView<T>& matrix, int64_t entries, const T* dense, int64_t width, T* result,
+               const DeviceUpdate<T>& update, Stream stream);
 
 // The sum over terms t = 0 .. terms - 1 of scale_t <left_t[i, :], right_t[j, :]>, where left_t and right_t
 // follow each other in memory. Term 0 has `first_scale` and the others `scale`; the last one has `last_left`,

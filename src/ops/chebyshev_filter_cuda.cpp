@@ -58,8 +58,7 @@ std::tuple<Tensor, Tensor> forward_cuda(const Tensor& offsets, const Tensor& col
         update.first = term + (k - 2) * size;
         update.first_scale.factor = -1;
       }
-      kernels::spmm_cuda(matrix, columns.numel(), from, matrix.rows, width, term + k * size, update,
-                         current_stream());
+      kernels::spmm_cuda(matrix, columns.numel(), from, width, term + k * size, update, current_stream());
     }
     if (count_of_terms == 1)
       kernels::linear_combination_cuda(start.data_ptr<scalar_t>(), weight, 1, size, total, current_stream());
@@ -94,8 +93,8 @@ class AdjointSweep {
       update.second = k + 2 == last_ ? gradient_ : adjoint(k + 2);
       update.second_scale = {-1, k + 2 == last_ ? last_coefficient() : nullptr};
     }
-    kernels::spmm_cuda(transposed, entries, before_last ? gradient_ : adjoint(k + 1), transposed.rows, width,
-                       adjoint(k), update, current_stream());
+    kernels::spmm_cuda(transposed, entries, before_last ? gradient_ : adjoint(k + 1), width, adjoint(k),
+                       update, current_stream());
   }
 
   // The part of dL/dM that the terms from `from` to `to` have, added unless `to` is the last.

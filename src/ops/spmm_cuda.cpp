@@ -26,8 +26,8 @@ at::Tensor csr_matmul_cuda(const at::Tensor& offsets, const at::Tensor& columns,
                                             offsets.size(0) - 1};
     kernels::DeviceUpdate<scalar_t> update;
     update.first = data_or_null<scalar_t>(added);
-    kernels::spmm_cuda(matrix, columns.numel(), rows.data_ptr<scalar_t>(), rows.size(0), width,
-                       result.data_ptr<scalar_t>(), update, current_stream());
+    kernels::spmm_cuda(matrix, columns.numel(), rows.data_ptr<scalar_t>(), width, result.data_ptr<scalar_t>(),
+                       update, current_stream());
   });
   return result;
 }

@@ -41,10 +41,7 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulator {
 
-constexpr int64_t kDynamicShared = 227 << 10;  // bytes, as an H200 has
-
 void run(int64_t blocks, int threads, const std::function<void()>& body);
-void* dynamic_shared();
 void block_barrier();
 void warp_barrier();
 // Puts 8 bytes where the other lanes of the warp see them, and returns those of `lane` once all did.

@@ -125,11 +125,6 @@ void run_block() {
 
 }  // namespace
 
-void* dynamic_shared() {
-  alignas(16) static char bytes[kDynamicShared];
-  return bytes;
-}
-
 void block_barrier() { pause(Waits::kBlock); }
 void warp_barrier() { pause(Waits::kWarp); }
 

@@ -94,15 +94,14 @@ TEST(Spmm, EmptyMatrices) {
   EXPECT_EQ(spmm(no_rows.pattern, no_rows.values, at::ones({4, 2})).sizes(), (std::vector<int64_t>{0, 2}));
 }
 
-// Rows of the given lengths with entries anywhere in the columns, in whole numbers.
-void expect_rows_of(const std::vector<int64_t>& lengths, int64_t width, at::ScalarType type,
-                    int64_t column_count = 50) {
+// Rows of the given lengths with entries anywhere in the 50 columns, in whole numbers.
+void expect_rows_of(const std::vector<int64_t>& lengths, int64_t width, at::ScalarType type) {
   const at::Tensor counts = tensor_of(lengths, at::kLong);
   const at::Tensor rows = at::repeat_interleave(counts);
   const at::Tensor offsets = at::cat({at::zeros({1}, at::kLong), counts.cumsum(0)});
-  const at::Tensor columns = at::randint(0, column_count, {rows.size(0)}, at::kInt);
+  const at::Tensor columns = at::randint(0, 50, {rows.size(0)}, at::kInt);
   const at::Tensor values = at::randint(-2, 3, {rows.size(0)}, type);
-  const at::Tensor x = at::randint(-2, 3, {column_count, width}, type);
+  const at::Tensor x = at::randint(-2, 3, {50, width}, type);
   const at::Tensor none = at::empty({0}, at::kLong);
   const at::Tensor order = at::arange(rows.size(0) - 1, -1, -1, at::kLong);
   const at::Tensor entries = values.unsqueeze(1) * x.index_select(0, columns);
@@ -133,24 +132,6 @@ TEST(Spmm, NarrowRowsOfManyEntries) {
   lengths[7999] = 0;
   for (const int64_t width : {3, 5, 6, 9, 10, 15, 18, 26}) expect_rows_of(lengths, width, at::kFloat);
   for (const int64_t width : {3, 15}) expect_rows_of(lengths, width, at::kDouble);
-}
-
-// So few rows of the dense matrix for so many entries that a GPU keeps them in shared memory: short rows and
-// long ones, whole tiles of columns and a part of one.
-TEST(Spmm, RowsReadOftenFromSharedMemory) {
-  std::vector<int64_t> lengths(1000, 12);
-  lengths[7] = 0;
-  lengths[999] = 3000;
-  expect_rows_of(lengths, 32, at::kFloat);
-  expect_rows_of(lengths, 100, at::kFloat);
-  expect_rows_of(lengths, 32, at::kDouble);
-  lengths.assign(300, 60);
-  lengths[299] = 0;
-  expect_rows_of(lengths, 84, at::kFloat);
-  expect_rows_of(lengths, 84, at::kDouble);
-  // Too many for slabs of 128 bytes a row.
-  expect_rows_of(std::vector<int64_t>(1500, 15), 512, at::kFloat, 2500);
-  expect_rows_of(std::vector<int64_t>(100, 220), 512, at::kFloat, 2500);
 }
 
 // Enough entries that rows of more than 4,096 are worth several blocks; two such rows begin in one piece of
