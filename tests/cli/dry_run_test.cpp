@@ -44,7 +44,9 @@ TEST(DryRun, HasTheSameInJson) {
   int64_t once = 0, each_run = 0;
   for (const json& item : plan.at("memory")) {
     (item.at("per_run").get<bool>() ? each_run : once) += item.at("bytes").get<int64_t>();
-    if (item.at("what") == "flow and its moments") EXPECT_EQ(item.at("bytes"), 900 * 3 * 3 * 4);
+    if (item.at("what") == "flow and its moments") {
+      EXPECT_EQ(item.at("bytes"), 900 * 3 * 3 * 4);
+    }
   }
   EXPECT_EQ(plan.at("bytes_once"), once);
   EXPECT_EQ(plan.at("bytes_each_run"), each_run);
