@@ -156,8 +156,7 @@ struct Problem {
                                            matrix.shape.rows};
     return time_of(
         [&](cudaStream_t stream) {
-          qw::kernels::spmm_cuda<float>(view, entries(), dense.get(), matrix.shape.columns, width,
-                                        result.get(), {}, stream);
+          qw::kernels::spmm_cuda<float>(view, entries(), dense.get(), width, result.get(), {}, stream);
         },
         entries());
   }
