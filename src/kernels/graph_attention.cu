@@ -11,9 +11,11 @@ using namespace attention;  // NOLINT(google-build-using-namespace): its parts
 
 constexpr int kCoefficients = 256;  // of a warp's chunk of entries
 
-template <class T, int V, int R>
+template <class T, int V, int R, bool kDeep>
 struct Forward {
+  using LanesHere = Lanes<V, R, kDeep>;
   static constexpr int kThreads = kBlockThreads;
+  static constexpr int kBlocksAtOnce = kBlocksOf<R, kDeep>;
   static constexpr int kValues = std::max(kCoefficients, (2 + R * V) * kWarp);
   static constexpr T kLowest = -std::numeric_limits<T>::infinity();
 
@@ -42,7 +44,7 @@ struct Forward {
     const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
     const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
     const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
-    const Lanes<V, R> lanes(tiles, view, tile);
+    const LanesHere lanes(tiles, view, tile);
     for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
                       [&](int64_t row, int64_t begin, int64_t end, bool together) {
                         const Share share(begin, end, together);
@@ -62,10 +64,10 @@ struct Forward {
 
  private:
   // All that is gathered is asked for as soon as its columns are known: of a short row everything at once.
-  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, const Share& share, uint32_t now,
+  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T target = lanes.has_head ? view.target_scores[row * view.heads + lanes.head] : T{0};
-    const int64_t width = view.heads * view.depth;
+    const auto width = static_cast<int32_t>(view.heads * view.depth);
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
     int32_t column = 0;
     T weight = 1;
@@ -81,8 +83,8 @@ struct Forward {
       gathered.load(view.features, width, lanes, scratch.columns, lanes.slice, count);
       const T shrink = make_coefficients(lanes, target, at, count, now, scratch, state);
       __syncwarp();
-      const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.column_head);
       for (int r = 0; r < R; ++r) {
+        const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.head_of(r));
         for (int v = 0; v < V; ++v) state.total[r][v] *= own_shrink;
       }
       const int step = gathered.kRows * lanes.slices;
@@ -101,7 +103,7 @@ struct Forward {
   }
 
   // Returns what sums of former chunks have to be multiplied by.
-  __device__ T make_coefficients(const Lanes<V, R>& lanes, T target, int64_t at, int count, uint32_t now,
+  __device__ T make_coefficients(const LanesHere& lanes, T target, int64_t at, int count, uint32_t now,
                                  Scratch& scratch, State& state) const {
     T highest = state.maximum;
     if (lanes.has_head) {
@@ -132,26 +134,26 @@ struct Forward {
     return shrink;
   }
 
-  __device__ static void add_gathered(const Lanes<V, R>& lanes, const Gathered<T, V, R>& gathered, int first,
+  __device__ static void add_gathered(const LanesHere& lanes, const Gathered<T, V, R>& gathered, int first,
                                       int count, const Scratch& scratch, State& state) {
 #pragma unroll
     for (int u = 0; u < gathered.kRows; ++u) {
-      const int k = first + u * lanes.slices;
-      const T coefficient = k < count ? scratch.values[k * lanes.head_lanes + lanes.column_head] : T{0};
+      const int entry = gathered.entry(lanes, first, u, count);
       for (int r = 0; r < R; ++r) {
+        const T coefficient = scratch.values[entry * lanes.head_lanes + lanes.head_of(r)];
         for (int v = 0; v < V; ++v) state.total[r][v] += coefficient * gathered.rows[u][r].at[v];
       }
     }
   }
 
-  __device__ static void fold(const Lanes<V, R>& lanes, State& state) {
+  __device__ static void fold(const LanesHere& lanes, State& state) {
     state.sum = sum_modulo(state.sum, lanes.head_lanes);
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
     }
   }
 
-  __device__ static void hand_over(const Lanes<V, R>& lanes, const State& state, Scratch& scratch) {
+  __device__ static void hand_over(const LanesHere& lanes, const State& state, Scratch& scratch) {
     __syncwarp();
     scratch.values[lanes.lane] = state.maximum;
     scratch.values[kWarp + lanes.lane] = state.sum;
@@ -160,7 +162,7 @@ struct Forward {
     }
   }
 
-  __device__ static State joined(const Lanes<V, R>& lanes, const Scratch* all) {
+  __device__ static State joined(const LanesHere& lanes, const Scratch* all) {
     State state;
     for (int w = 0; w < kWarps; ++w) {
       const T maximum = all[w].values[lanes.lane];
@@ -172,24 +174,24 @@ struct Forward {
       const T* values = all[w].values + lanes.lane;
       const T shrink = values[0] == kLowest ? T{0} : std::exp(values[0] - base);
       state.sum += values[kWarp] * shrink;
-      const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.column_head);
       for (int r = 0; r < R; ++r) {
+        const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.head_of(r));
         for (int v = 0; v < V; ++v) state.total[r][v] += values[(2 + r * V + v) * kWarp] * own_shrink;
       }
     }
     return state;
   }
 
-  __device__ void write(const Lanes<V, R>& lanes, int64_t row, bool empty, const State& state) const {
+  __device__ void write(const LanesHere& lanes, int64_t row, bool empty, const State& state) const {
     const T divisor = empty ? T{1} : state.sum;
     if (lanes.has_head && lanes.entry_lane == 0 && lanes.piece == 0) {
       statistics.maximum[row * view.heads + lanes.head] = empty ? T{0} : state.maximum;
       statistics.sum[row * view.heads + lanes.head] = divisor;
     }
-    const T reciprocal = T{1} / __shfl_sync(kWholeWarp, divisor, lanes.column_head);
     for (int r = 0; r < R; ++r) {
-      if (lanes.slice == 0 && lanes.has_column[r])
-        store_pack<T, V>(result + row * view.heads * view.depth + lanes.column[r], state.total[r],
+      const T reciprocal = T{1} / __shfl_sync(kWholeWarp, divisor, lanes.head_of(r));
+      if (lanes.slice == 0 && lanes.has_column(r))
+        store_pack<T, V>(result + row * view.heads * view.depth + lanes.column(r), state.total[r],
                          reciprocal);
     }
   }
@@ -201,8 +203,8 @@ template <class T>
 void graph_attention_forward_cuda(const AttentionView<T>& view, const Count& epoch,
                                   const AttentionStatistics<T>& statistics, T* result, int64_t entries,
                                   Stream stream) {
-  const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors) {
-    launch(Forward<T, vector(), vectors()>{view, epoch, statistics, result, tiles},
+  const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors, auto deep) {
+    launch(Forward<T, vector(), vectors(), deep()>{view, epoch, statistics, result, tiles},
            int64_t{tiles.row_blocks} * tiles.tiles, stream);
   };
   with_tiles(view, entries, start, view.features, result);

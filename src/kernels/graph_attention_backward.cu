@@ -47,9 +47,11 @@ struct RowFacts {
 };
 
 // As in the derivation above the autograd class. The rows are those of the transposed pattern.
-template <class T, int V, int R>
+template <class T, int V, int R, bool kDeep>
 struct BackwardColumns {
+  using LanesHere = Lanes<V, R, kDeep>;
   static constexpr int kThreads = kBlockThreads;
+  static constexpr int kBlocksAtOnce = kBlocksOf<R, kDeep>;
 
   struct Scratch {
     T coefficient[kCoefficients];
@@ -81,7 +83,7 @@ struct BackwardColumns {
     const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
     const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
     const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
-    const Lanes<V, R> lanes(tiles, view, tile);
+    const LanesHere lanes(tiles, view, tile);
     for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
                       [&](int64_t row, int64_t begin, int64_t end, bool together) {
                         const Share share(begin, end, together);
@@ -101,13 +103,13 @@ struct BackwardColumns {
 
  private:
   // As forward: what is gathered is asked for as soon as its columns are known.
-  __device__ void add_entries(const Lanes<V, R>& lanes, int64_t row, const Share& share, uint32_t now,
+  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T source = lanes.has_head ? view.source_scores[row * view.heads + lanes.head] : T{0};
-    const int64_t width = view.heads * view.depth;
+    const auto width = static_cast<int32_t>(view.heads * view.depth);
     const T* features = view.features + row * width;
     for (int r = 0; r < R; ++r) {
-      if (lanes.has_column[r]) state.features[r] = load_pack<T, V>(features + lanes.column[r]);
+      if (lanes.has_column(r)) state.features[r] = load_pack<T, V>(features + lanes.column(r));
     }
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
     int32_t column = 0;
@@ -123,7 +125,7 @@ struct BackwardColumns {
       Gathered<T, V, R> gathered;
       gathered.load(gradient, width, lanes, scratch.columns, lanes.slice, count);
       if (lanes.has_head) make_coefficients(lanes, source, count, now, scratch);
-      if constexpr (R > 1) {
+      if constexpr (kDeep) {
         if (tiles.pieces > 1 && lanes.piece == 0) dot_other_pieces(lanes, features, count, scratch);
       }
       __syncwarp();
@@ -139,14 +141,14 @@ struct BackwardColumns {
     }
   }
 
-  __device__ void read_entry(const Lanes<V, R>& lanes, int64_t at, int64_t end, int32_t& column,
+  __device__ void read_entry(const LanesHere& lanes, int64_t at, int64_t end, int32_t& column,
                              int64_t& entry) const {
     if (at + lanes.lane >= end) return;
     column = view.columns[at + lanes.lane];
     entry = view.order[at + lanes.lane];
   }
 
-  __device__ void make_coefficients(const Lanes<V, R>& lanes, T source, int count, uint32_t now,
+  __device__ void make_coefficients(const LanesHere& lanes, T source, int count, uint32_t now,
                                     Scratch& scratch) const {
 #pragma unroll 1  // mostly there is one turn, and a Philox block takes many registers
     for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
@@ -167,18 +169,18 @@ struct BackwardColumns {
     }
   }
 
-  __device__ void add_gathered(const Lanes<V, R>& lanes, const Gathered<T, V, R>& gathered, int first,
+  __device__ void add_gathered(const LanesHere& lanes, const Gathered<T, V, R>& gathered, int first,
                                int count, Scratch& scratch, State& state) const {
-    constexpr int kRows = Gathered<T, V, R>::kRows;
-    T dots[kRows] = {};
+    constexpr int kRows = Gathered<T, V, R>::kRows, kHeads = LanesHere::kHeads;
+    T dots[kRows][kHeads] = {};
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
-      const int k = first + u * lanes.slices;
-      const T coefficient = k < count ? scratch.coefficient[k * lanes.head_lanes + lanes.column_head] : T{0};
+      const int entry = gathered.entry(lanes, first, u, count);
       for (int r = 0; r < R; ++r) {
+        const T coefficient = scratch.coefficient[entry * lanes.head_lanes + lanes.head_of(r)];
         for (int v = 0; v < V; ++v) {
           state.total[r][v] += coefficient * gathered.rows[u][r].at[v];
-          dots[u] += state.features[r].at[v] * gathered.rows[u][r].at[v];
+          dots[u][kDeep ? 0 : r] += state.features[r].at[v] * gathered.rows[u][r].at[v];
         }
       }
     }
@@ -186,22 +188,26 @@ struct BackwardColumns {
       const bool reaches = lanes.position + offset < lanes.lanes_per_head;
 #pragma unroll
       for (int u = 0; u < kRows; ++u) {
-        const T other = __shfl_down_sync(kWholeWarp, dots[u], offset);
-        dots[u] += reaches ? other : T{0};
+        for (int h = 0; h < kHeads; ++h) {
+          const T other = __shfl_down_sync(kWholeWarp, dots[u][h], offset);
+          dots[u][h] += reaches ? other : T{0};
+        }
       }
     }
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       const int k = first + u * lanes.slices;
-      if (k >= count || !lanes.leads) continue;
-      T& dot = scratch.dot[k * lanes.head_lanes + lanes.column_head];
-      dot = R > 1 && tiles.pieces > 1 ? dot + dots[u] : dots[u];
+      for (int h = 0; h < kHeads; ++h) {
+        if (k >= count || !lanes.leads(h)) continue;
+        T& dot = scratch.dot[k * lanes.head_lanes + lanes.head_of(h)];
+        dot = kDeep && tiles.pieces > 1 ? dot + dots[u][h] : dots[u][h];
+      }
     }
   }
 
   // dot = the products of what of a head is not in its first piece: it belongs to other warps, which do not
   // have the whole either. Heads that deep are rare.
-  __device__ void dot_other_pieces(const Lanes<V, R>& lanes, const T* features, int count,
+  __device__ void dot_other_pieces(const LanesHere& lanes, const T* features, int count,
                                    Scratch& scratch) const {
     const int64_t start = lanes.head * view.depth;
 #pragma unroll 1
@@ -216,7 +222,7 @@ struct BackwardColumns {
     }
   }
 
-  __device__ void write_scores(const Lanes<V, R>& lanes, int count, const Scratch& scratch,
+  __device__ void write_scores(const LanesHere& lanes, int count, const Scratch& scratch,
                                State& state) const {
 #pragma unroll 1
     for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
@@ -231,14 +237,14 @@ struct BackwardColumns {
     }
   }
 
-  __device__ static void fold(const Lanes<V, R>& lanes, State& state) {
+  __device__ static void fold(const LanesHere& lanes, State& state) {
     state.sum = sum_modulo(state.sum, lanes.head_lanes);
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
     }
   }
 
-  __device__ static void hand_over(const Lanes<V, R>& lanes, const State& state, Scratch& scratch) {
+  __device__ static void hand_over(const LanesHere& lanes, const State& state, Scratch& scratch) {
     __syncwarp();
     T* values = scratch.coefficient + lanes.lane;
     values[0] = state.sum;
@@ -247,7 +253,7 @@ struct BackwardColumns {
     }
   }
 
-  __device__ static State joined(const Lanes<V, R>& lanes, const Scratch* all) {
+  __device__ static State joined(const LanesHere& lanes, const Scratch* all) {
     State state;
 #pragma unroll 2
     for (int w = 0; w < kWarps; ++w) {
@@ -260,12 +266,12 @@ struct BackwardColumns {
     return state;
   }
 
-  __device__ void write(const Lanes<V, R>& lanes, int64_t row, const State& state) const {
+  __device__ void write(const LanesHere& lanes, int64_t row, const State& state) const {
     if (lanes.has_head && lanes.entry_lane == 0 && lanes.piece == 0)
       gradients.source_scores[row * view.heads + lanes.head] = state.sum;
     for (int r = 0; r < R; ++r) {
-      if (lanes.slice == 0 && lanes.has_column[r]) {
-        T* to = gradients.features + row * view.heads * view.depth + lanes.column[r];
+      if (lanes.slice == 0 && lanes.has_column(r)) {
+        T* to = gradients.features + row * view.heads * view.depth + lanes.column(r);
         store_pack<T, V>(to, state.total[r], T{1});
       }
     }
@@ -362,8 +368,8 @@ template <class T>
 void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const Count& epoch, const T* facts,
                                            const T* gradient, const AttentionColumnGradients<T>& gradients,
                                            int64_t entries, Stream stream) {
-  const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors) {
-    launch(BackwardColumns<T, vector(), vectors()>{view, epoch, facts, gradient, gradients, tiles},
+  const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors, auto deep) {
+    launch(BackwardColumns<T, vector(), vectors(), deep()>{view, epoch, facts, gradient, gradients, tiles},
            int64_t{tiles.row_blocks} * tiles.tiles, stream);
   };
   with_tiles(view, entries, start, view.features, gradient, gradients.features);

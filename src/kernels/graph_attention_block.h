@@ -38,11 +38,10 @@ struct Block {
   T maximum[kBlock * kHeads];  // as the facts of the gathered row
   T reciprocal[kBlock * kHeads];
   T delta[kBlock * kHeads];
-  T alpha[kBlock * kHeads];                 // the softmax
-  T factor[kBlock * kHeads];                // of the dropout
-  T coefficient[kBlock * kHeads];           // of the gathered row
-  T dot[kBlock * kHeads];                   // <fixed row, gathered row>
-  T lane_dot[kBlock * kHeads * kLanes<T>];  // the parts of dot
+  T alpha[kBlock * kHeads];        // the softmax
+  T factor[kBlock * kHeads];       // of the dropout
+  T coefficient[kBlock * kHeads];  // of the gathered row
+  T dot[kBlock * kHeads];          // <fixed row, gathered row>
 
   QW_INLINE void move_to(int64_t at, int64_t end, int64_t heads) {
     begin = at;
@@ -94,62 +93,90 @@ QW_INLINE void weigh(const AttentionView<T>& view, Block<T>& block, int64_t head
   }
 }
 
-// Rows of `gathered` for entries [k, k + kCount): see add_gathered.
+// The part of head h of the rows of `gathered` of kCount entries, the `which`-th of the block: see
+// add_gathered.
 template <bool kDots, int kCount, class T>
-QW_INLINE void add_rows(const AttentionView<T>& view, const T* gathered, const T* fixed, int64_t k,
-                        int64_t heads, Block<T>& block, T* sum) {
+QW_INLINE void add_rows(const AttentionView<T>& view, const T* gathered, const T* fixed, const int32_t* which,
+                        int64_t h, int64_t heads, Block<T>& block, T* sum) {
   using Vector = typename VectorOf<T>::Type;
   const T* rows[kCount];
-  for (int r = 0; r < kCount; ++r)
-    rows[r] = gathered + (view.columns[block.begin + k + r] * view.heads + block.head) * view.depth;
-  for (int64_t h = 0; h < heads; ++h) {
-    T weight[kCount];
-    Vector dot[kCount] = {};
-    for (int r = 0; r < kCount; ++r) weight[r] = block.coefficient[(k + r) * heads + h];
-    const int64_t end = (h + 1) * view.depth;
-    int64_t c = h * view.depth;
-    for (; c + kLanes<T> <= end; c += kLanes<T>) {
-      Vector total = load_vector<T>(sum + c);
-      for (int r = 0; r < kCount; ++r) {
-        const Vector row = load_vector<T>(rows[r] + c);
-        total += weight[r] * row;
-        if constexpr (kDots) dot[r] += load_vector<T>(fixed + c) * row;
-      }
-      store_vector<T>(sum + c, total);
+  T weight[kCount];
+  Vector dot[kCount] = {};
+  for (int r = 0; r < kCount; ++r) {
+    rows[r] = gathered + (view.columns[block.begin + which[r]] * view.heads + block.head) * view.depth;
+    weight[r] = block.coefficient[which[r] * heads + h];
+  }
+  const int64_t end = (h + 1) * view.depth;
+  int64_t c = h * view.depth;
+  for (; c + kLanes<T> <= end; c += kLanes<T>) {
+    Vector total = load_vector<T>(sum + c);
+    for (int r = 0; r < kCount; ++r) {
+      const Vector row = load_vector<T>(rows[r] + c);
+      total += weight[r] * row;
+      if constexpr (kDots) dot[r] += load_vector<T>(fixed + c) * row;
     }
-    for (; c < end; ++c) {
-      for (int r = 0; r < kCount; ++r) {
-        sum[c] += weight[r] * rows[r][c];
-        if constexpr (kDots) dot[r][0] += fixed[c] * rows[r][c];
-      }
+    store_vector<T>(sum + c, total);
+  }
+  for (; c < end; ++c) {
+    for (int r = 0; r < kCount; ++r) {
+      sum[c] += weight[r] * rows[r][c];
+      if constexpr (kDots) dot[r][0] += fixed[c] * rows[r][c];
     }
-    if constexpr (kDots) {
-      for (int r = 0; r < kCount; ++r)
-        store_vector<T>(block.lane_dot + ((k + r) * heads + h) * kLanes<T>, dot[r]);
+  }
+  if constexpr (kDots) {
+    for (int r = 0; r < kCount; ++r) {
+      T all = dot[r][0];
+      for (int lane = 1; lane < kLanes<T>; ++lane) all += dot[r][lane];
+      block.dot[which[r] * heads + h] = all;
     }
   }
 }
 
-// sum [heads * depth] += the block's part of the weighted sum of rows of `gathered` [nodes, view.heads *
-// depth] and, if kDots, dot = <fixed [heads * depth], row>, head by head.
-template <bool kDots, class T>
-QW_INLINE void add_gathered(const AttentionView<T>& view, const T* gathered, const T* fixed, int64_t heads,
-                            Block<T>& block, T* sum) {
-  int64_t k = 0;
-  for (; k + kRows <= block.count; k += kRows)
-    add_rows<kDots, kRows>(view, gathered, fixed, k, heads, block, sum);
-  for (; k + kRows / 2 <= block.count; k += kRows / 2)
-    add_rows<kDots, kRows / 2>(view, gathered, fixed, k, heads, block, sum);
-  for (; k < block.count; ++k) add_rows<kDots, 1>(view, gathered, fixed, k, heads, block, sum);
-  if constexpr (!kDots) return;
-  const int64_t count = block.count * heads;
-  for (int64_t t = 0; t < count; ++t) {
-    const T* parts = block.lane_dot + t * kLanes<T>;
-    T dot = parts[0];
-    for (int lane = 1; lane < kLanes<T>; ++lane) dot += parts[lane];
-    block.dot[t] = dot;
+// The entries of a block that dropout keeps for one head. The list is made without a branch, since of dropout
+// nothing can be predicted, and what it will gather is asked for: pieces of rows are too short for the
+// processor to see what comes next.
+struct KeptEntries {
+  int32_t which[kBlock];
+  int64_t count = 0;
+
+  template <class T>
+  QW_INLINE void list(const AttentionView<T>& view, const T* gathered, const T* factor, int64_t h,
+                      int64_t heads, const Block<T>& block) {
+    constexpr int64_t kLine = 64 / sizeof(T);
+    count = 0;
+    for (int64_t k = 0; k < block.count; ++k) {
+      which[count] = static_cast<int32_t>(k);
+      count += factor[k * heads + h] != 0 ? 1 : 0;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      const T* row =
+          gathered + (view.columns[block.begin + which[k]] * view.heads + block.head + h) * view.depth;
+      for (int64_t c = 0; c < view.depth; c += kLine) __builtin_prefetch(row + c);
+    }
   }
-  block.clear_padding(heads, block.dot);
+};
+
+// sum [heads * depth] += the block's part of the weighted sum of rows of `gathered` [nodes, view.heads *
+// depth] and, if kDots, dot = <fixed [heads * depth], row>, head by head. What has a zero in `factor` is
+// passed over, half of all with the usual dropout: its row adds nothing, and its dot, which is multiplied
+// with 0, is 0.
+template <bool kDots, class T>
+QW_INLINE void add_gathered(const AttentionView<T>& view, const T* gathered, const T* fixed, const T* factor,
+                            int64_t heads, Block<T>& block, T* sum) {
+  if constexpr (kDots) std::fill_n(block.dot, block.size, T{0});
+  KeptEntries of_heads[2];
+  of_heads[0].list(view, gathered, factor, 0, heads, block);
+  for (int64_t h = 0; h < heads; ++h) {
+    if (h + 1 < heads) of_heads[(h + 1) % 2].list(view, gathered, factor, h + 1, heads, block);
+    const KeptEntries& kept = of_heads[h % 2];
+    int64_t k = 0;
+    for (; k + kRows <= kept.count; k += kRows)
+      add_rows<kDots, kRows>(view, gathered, fixed, kept.which + k, h, heads, block, sum);
+    for (; k + kRows / 2 <= kept.count; k += kRows / 2)
+      add_rows<kDots, kRows / 2>(view, gathered, fixed, kept.which + k, h, heads, block, sum);
+    for (; k < kept.count; ++k)
+      add_rows<kDots, 1>(view, gathered, fixed, kept.which + k, h, heads, block, sum);
+  }
 }
 
 }  // namespace qw::kernels

@@ -90,7 +90,8 @@ struct ForwardPass {
         drop(view, block, heads);
         for (int64_t t = 0; t < block.size; ++t) block.coefficient[t] *= block.factor[t];
       }
-      add_gathered<false>(view, view.features, static_cast<const T*>(nullptr), heads, block, total);
+      add_gathered<false>(view, view.features, static_cast<const T*>(nullptr), block.coefficient, heads,
+                          block, total);
     }
     fold(heads, sum);
     for (int64_t h = 0; h < heads; ++h) {
@@ -203,7 +204,7 @@ struct BackwardColumnsPass {
     for (int64_t at = view.offsets[row]; at < end; at += kBlock) {
       block.move_to(at, end, heads);
       fill_coefficients(heads, source_score, block);
-      add_gathered<true>(view, gradient, view.features + own * view.depth, heads, block, total);
+      add_gathered<true>(view, gradient, view.features + own * view.depth, block.factor, heads, block, total);
       add_score_gradients(heads, block, sum);
       for (int64_t k = 0; k < block.count; ++k) {
         T* place = gradients.scores + entry_at(view, at + k) * view.heads + block.head;

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "kernels/graph_attention.h"
-#include "kernels/launch.cuh"
+#include "kernels/pack.cuh"
 #include "qw/core/random.h"
 
 namespace qw::kernels::attention {
@@ -16,40 +16,32 @@ constexpr int kWarps = 8;  // of a block, which has as many rows
 constexpr int kBlockThreads = kWarps * kWarp;
 constexpr int kShortRow = 32;  // entries that are always left to one warp
 
-template <class T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T at[V];
-};
-
-// A tile is what a warp does of a row: `heads` heads side by side or, of a head of more vectors than lanes, a
-// piece.
+// A tile is what a warp does of a row: `heads` heads side by side or, of a deep head, one of more vectors
+// than lanes, a piece.
 struct AttentionTiles {
   int32_t vectors;          // of a head
   int32_t heads;            // of a tile
   int32_t head_bits;        // 1 << head_bits lanes have the heads of an entry side by side
   int32_t column_bits;      // 1 << column_bits lanes have the vectors of a gathered row side by side
   int32_t head_reciprocal;  // lane * this >> 16 is the lane divided by the lanes of a head
-  int32_t pieces;           // of a head: 1 where a lane has one vector
+  int32_t pieces;           // of a head: 1 unless it is deep
   int32_t tiles;            // of a row
   int32_t row_blocks;
   int32_t long_row;  // rows with more entries are shared by the block
 };
 
-// What a lane does: one head of every entry_lanes-th entry while coefficients are made, one vector (R of them
-// where a head has more than 32) of every slices-th entry while rows are gathered.
-template <int V, int R>
+// What a lane does: one head of every entry_lanes-th entry while coefficients are made, R vectors of every
+// slices-th entry while rows are gathered. They are 32 apart: of one head where it is deep, else of R heads.
+template <int V, int R, bool kDeep>
 struct Lanes {
+  static constexpr int kHeads = kDeep ? 1 : R;  // that a lane has vectors of
   int lane;
   int head_lanes, head_lane, entry_lane, entry_lanes;
   int32_t head;
   bool has_head;
   int column_lanes, slice, slices;
-  int column_head;  // the head lane whose coefficients this lane's vectors need
-  int position;     // of the lane among those of its head
-  bool leads;       // the first of them
+  int position;  // of the lane among those of its head
   int lanes_per_head;
-  int32_t column[R];
-  bool has_column[R];
   int piece;
 
   template <class T>
@@ -59,30 +51,51 @@ struct Lanes {
     head_lane = lane & (head_lanes - 1);
     entry_lane = lane >> tiles.head_bits;
     entry_lanes = kWarp >> tiles.head_bits;
-    const int group = R == 1 || tiles.pieces == 1 ? tile : tile / tiles.pieces;
-    piece = R == 1 ? 0 : tile - group * tiles.pieces;
+    const int group = !kDeep || tiles.pieces == 1 ? tile : tile / tiles.pieces;
+    piece = kDeep ? tile - group * tiles.pieces : 0;
     const int first_head = group * tiles.heads;
     const int left = static_cast<int>(view.heads) - first_head;
-    const int heads = left < tiles.heads ? left : tiles.heads;
+    heads_ = left < tiles.heads ? left : tiles.heads;
     head = first_head + head_lane;
-    has_head = head_lane < heads;
+    has_head = head_lane < heads_;
     column_lanes = 1 << tiles.column_bits;
     slice = lane >> tiles.column_bits;
     slices = kWarp >> tiles.column_bits;
     lanes_per_head = tiles.vectors < kWarp ? tiles.vectors : kWarp;
     const int at = lane & (column_lanes - 1);
-    const bool used = at < heads * lanes_per_head;
     const int nth_head = at * tiles.head_reciprocal >> 16;
-    column_head = used ? nth_head : 0;
     position = at - nth_head * lanes_per_head;
-    leads = used && position == 0;
-    for (int r = 0; r < R; ++r) {
-      const int within = ((piece * R + r) * kWarp + position) * V;
-      column[r] = (first_head + column_head) * static_cast<int>(view.depth) + within;
-      has_column[r] = used && within < view.depth;
-    }
+    used_ = nth_head < heads_;
+    column_head_ = used_ ? nth_head : 0;
+    heads_apart_ = R == 1 || kDeep ? 0 : kWarp * tiles.head_reciprocal >> 16;
+    const int within = (piece * R * kWarp + position) * V;
+    column_ = (first_head + column_head_) * static_cast<int>(view.depth) + within;
+    depth_left_ = static_cast<int>(view.depth) - within;
   }
+
+  // Of the lane's r-th vector: the head lane whose coefficients it needs, whether there is such a head,
+  // whether the lane is the first of it, and the vector's columns.
+  __device__ int head_of(int r) const { return column_head_ + r * heads_apart_; }
+  __device__ bool has_head_of(int r) const { return used_ & (R == 1 || kDeep || head_of(r) < heads_); }
+  __device__ bool leads(int r) const { return (position == 0) & has_head_of(r); }
+  __device__ int column(int r) const { return column_ + r * kWarp * V; }
+  __device__ bool has_column(int r) const {
+    return has_head_of(r) & ((kDeep ? r * kWarp * V : 0) < depth_left_);
+  }
+
+ private:
+  int heads_;
+  bool used_;
+  int column_head_;
+  int heads_apart_;
+  int column_;
+  int depth_left_;
 };
+
+// Registers for as many blocks on a processor: a lane with vectors of two heads does with as few as one that
+// has one, if it is told to.
+template <int R, bool kDeep>
+constexpr int kBlocksOf = R > 1 && !kDeep ? 3 : 0;
 
 // Sums over the lanes that are equal modulo `period`, a power of two: each of them gets it.
 template <class T>
@@ -155,29 +168,30 @@ __device__ T slope_at(T score, T negative_slope) {
 template <class T, int V, int R>
 constexpr int kGathers = std::clamp(static_cast<int>(64 / (sizeof(T) * V * R)), 2, 8);
 
-template <class T, int V>
-__device__ Pack<T, V> load_pack(const T* from) {
-  return *reinterpret_cast<const Pack<T, V>*>(from);
-}
-
 // Rows of a table that a lane gathers together: entries first, first + slices, ... of the chunk.
 template <class T, int V, int R>
 struct Gathered {
   static constexpr int kRows = kGathers<T, V, R>;
   Pack<T, V> rows[kRows][R];
 
-  __device__ void load(const T* table, int64_t width, const Lanes<V, R>& lanes, const int32_t* columns,
-                       int first, int count) {
+  // That of row u, or another where there is none, whose coefficient may be multiplied with the zeros.
+  template <class Lanes>
+  __device__ static int entry(const Lanes& lanes, int first, int u, int count) {
+    const int k = first + u * lanes.slices;
+    return k < count ? k : 0;
+  }
+
+  template <class Lanes>
+  __device__ void load(const T* table, int32_t width, const Lanes& lanes, const int32_t* columns, int first,
+                       int count) {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
-      const int k = first + u * lanes.slices;
-      const bool there = k < count;
-      const T* row = table + (there ? columns[k] * width : 0);
+      const bool there = first + u * lanes.slices < count;
+      const int entry = this->entry(lanes, first, u, count);
+      const T* row = table + static_cast<int64_t>(columns[entry]) * width;
 #pragma unroll
-      for (int r = 0; r < R; ++r) {
-        rows[u][r] = {};
-        if (there && lanes.has_column[r]) rows[u][r] = load_pack<T, V>(row + lanes.column[r]);
-      }
+      for (int r = 0; r < R; ++r)
+        rows[u][r] = load_pack_if<T, V>(there & lanes.has_column(r), row + lanes.column(r));
     }
   }
 };
@@ -216,31 +230,44 @@ bool has_wide_rows(const AttentionView<T>& view, const Tensors*... tensors) {
   return aligned && view.depth > 0 && view.depth % kWide<T> == 0;
 }
 
-// body(tiles, V, R), the two as constants: vectors of 16 bytes where possible, else of one element.
+template <class T>
+AttentionTiles tiles_of(const AttentionView<T>& view, int64_t entries, int64_t vectors,
+                        int vectors_per_lane) {
+  const int64_t most_heads = std::clamp<int64_t>(vectors_per_lane * kWarp / vectors, 1, kWarp);
+  const int64_t groups = blocks_for(view.heads, most_heads);
+  const int64_t heads = blocks_for(view.heads, groups);
+  const int64_t pieces = vectors > kWarp ? blocks_for(vectors, kWarp * vectors_per_lane) : 1;
+  return {static_cast<int32_t>(vectors),
+          static_cast<int32_t>(heads),
+          bits_for(heads),
+          bits_for(heads * vectors),
+          static_cast<int32_t>(65536 / std::min<int64_t>(vectors, kWarp) + 1),
+          static_cast<int32_t>(pieces),
+          static_cast<int32_t>(groups * pieces),
+          static_cast<int32_t>(blocks_for(view.nodes, kWarps)),
+          long_row_of(view.nodes, entries)};
+}
+
+// body(tiles, V, R, kDeep), the three as constants: vectors of 16 bytes where possible, else of one element.
+// Where rows are short, most of a warp's time goes into finding out what to do, and a lane has vectors of two
+// heads.
 template <class T, class Body, class... Tensors>
 void with_tiles(const AttentionView<T>& view, int64_t entries, const Body& body, const Tensors*... tensors) {
   const bool wide = has_wide_rows(view, tensors...);
   const int64_t vectors = std::max<int64_t>(1, wide ? view.depth / kWide<T> : view.depth);
-  const int vectors_per_lane = vectors > kWarp ? 2 : 1;
-  const int64_t groups = blocks_for(view.heads, std::max<int64_t>(1, kWarp / vectors));
-  const int64_t heads = blocks_for(view.heads, groups);
-  const int64_t pieces = blocks_for(vectors, kWarp * vectors_per_lane);
-  const AttentionTiles tiles{static_cast<int32_t>(vectors),
-                             static_cast<int32_t>(heads),
-                             bits_for(heads),
-                             bits_for(std::min<int64_t>(heads * vectors, kWarp)),
-                             static_cast<int32_t>(65536 / std::min<int64_t>(vectors, kWarp) + 1),
-                             static_cast<int32_t>(pieces),
-                             static_cast<int32_t>(groups * pieces),
-                             static_cast<int32_t>(blocks_for(view.nodes, kWarps)),
-                             long_row_of(view.nodes, entries)};
-  using std::integral_constant;
-  if (wide && vectors_per_lane == 1)
-    body(tiles, integral_constant<int, kWide<T>>(), integral_constant<int, 1>());
-  if (wide && vectors_per_lane == 2)
-    body(tiles, integral_constant<int, kWide<T>>(), integral_constant<int, 2>());
-  if (!wide && vectors_per_lane == 1) body(tiles, integral_constant<int, 1>(), integral_constant<int, 1>());
-  if (!wide && vectors_per_lane == 2) body(tiles, integral_constant<int, 1>(), integral_constant<int, 2>());
+  const auto start = [&]<int V, int R, bool kDeep>() {
+    body(tiles_of(view, entries, vectors, R), std::integral_constant<int, V>(),
+         std::integral_constant<int, R>(), std::bool_constant<kDeep>());
+  };
+  constexpr int V = kWide<T>;
+  const bool fills_warps = wide && kWarp % vectors == 0 && view.heads * vectors > kWarp;
+  if (vectors > kWarp) {
+    wide ? start.template operator()<V, 2, true>() : start.template operator()<1, 2, true>();
+  } else if (fills_warps && entries <= kShortRow / 2 * view.nodes) {
+    start.template operator()<V, 2, false>();
+  } else {
+    wide ? start.template operator()<V, 1, false>() : start.template operator()<1, 1, false>();
+  }
 }
 
 }  // namespace qw::kernels::attention

@@ -11,8 +11,17 @@ struct ArcEntries {
   const int64_t* arcs;
   int64_t rows;
 
-  __device__ int64_t source(int64_t k) const { return arcs[k] >= 0 ? arcs[k] : -1 - arcs[k]; }
-  __device__ T value(int64_t k) const { return arcs[k] >= 0 ? T(1) : T(-1); }
+  using Source = int64_t;
+
+  template <int kCount>
+  __device__ void read(const int64_t (&entry)[kCount], Source (&source)[kCount], T (&value)[kCount]) const {
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) {
+      const int64_t arc = arcs[entry[u]];
+      source[u] = arc >= 0 ? arc : -1 - arc;
+      value[u] = arc >= 0 ? T(1) : T(-1);
+    }
+  }
 };
 
 // A group of lanes has kAtOnce edges, a lane the columns lane * kVector, ... of each.

@@ -67,13 +67,22 @@ constexpr int64_t blocks_for(int64_t elements, int64_t per_block) {
 
 #ifndef QW_CUDA_EMULATOR
 
+// Blocks that a processor is to have room for: Task::kBlocksAtOnce, if there is one.
 template <class Task>
-__global__ void __launch_bounds__(Task::kThreads) run_one(const __grid_constant__ Slot<Task> slot) {
+constexpr int blocks_at_once() {
+  if constexpr (requires { Task::kBlocksAtOnce; }) return Task::kBlocksAtOnce;
+  return 0;
+}
+
+template <class Task>
+__global__ void __launch_bounds__(Task::kThreads, blocks_at_once<Task>())
+    run_one(const __grid_constant__ Slot<Task> slot) {
   slot.task();
 }
 
 template <class Task>
-__global__ void __launch_bounds__(Task::kThreads) run_several(const __grid_constant__ Slots<Task> slots) {
+__global__ void __launch_bounds__(Task::kThreads, blocks_at_once<Task>())
+    run_several(const __grid_constant__ Slots<Task> slots) {
   const Slot<Task>& slot = slots.of[blockIdx.y];
   if (blockIdx.x < slot.blocks) slot.task();
 }

@@ -3,21 +3,10 @@
 
 #include <algorithm>
 
-#include "kernels/launch.cuh"
+#include "kernels/pack.cuh"
 #include "kernels/spmm.h"
 
 namespace qw::kernels {
-
-// kVector numbers that are read and written at once.
-template <class T, int kVector>
-struct alignas(sizeof(T) * kVector) Pack {
-  T at[kVector];
-};
-
-template <class T, int kVector>
-__device__ Pack<T, kVector> load_pack(const T* from) {
-  return *reinterpret_cast<const Pack<T, kVector>*>(from);
-}
 
 template <class T>
 constexpr int kWideVector = 16 / static_cast<int>(sizeof(T));

@@ -39,13 +39,15 @@ __device__ inline int64_t first_row_from(const int64_t* offsets, int64_t rows, i
 template <class T, class Entries, int kVector, int kPacks, int kLanes>
 struct WindowSums {
   static constexpr int kThreads = kWindowThreads;
+  static constexpr bool kTogether = kLanes == kWarp;  // a group is a warp, whose lanes share the reading
+  static constexpr int kBlocksAtOnce = kVector * kPacks > 4 ? 0 : 4;
   static constexpr int kGroups = kThreads / kLanes;
   static constexpr int kNumbers = kVector * kPacks;
-  static constexpr int kAtOnce = 4;
+  static constexpr int kAtOnce = kTogether ? 8 : 4;
   static constexpr int kColumns = kLanes * kNumbers;  // of a tile
   Entries entries;
   const T* dense;
-  int64_t width;
+  int32_t width;
   T* result;
   DeviceUpdate<T> update;
   int64_t window;  // entries
@@ -81,8 +83,8 @@ struct WindowSums {
  private:
   __device__ int group() const { return static_cast<int>(threadIdx.x) / kLanes; }
   __device__ int lane() const { return static_cast<int>(threadIdx.x) % kLanes; }
-  __device__ int64_t column(int pack) const {
-    return int64_t{blockIdx.x % tiles} * kColumns + (pack * kLanes + lane()) * kVector;
+  __device__ int32_t column(int pack) const {
+    return static_cast<int32_t>(blockIdx.x % tiles) * kColumns + (pack * kLanes + lane()) * kVector;
   }
 
   __device__ void sum_rows(Shared& shared, int64_t first_row, int rows) const {
@@ -92,7 +94,11 @@ struct WindowSums {
     __syncthreads();
     const int64_t begin = shared.offsets[0];
     const int64_t run = (shared.offsets[rows] - begin + kGroups - 1) / kGroups;
-    sum_run(shared, first_row, rows, begin + group() * run, run);
+    if constexpr (kTogether) {
+      sum_run_together(shared, first_row, rows, begin + group() * run, run);
+    } else {
+      sum_run(shared, first_row, rows, begin + group() * run, run);
+    }
     for (int i = group(); i < rows; i += kGroups) {
       if (shared.offsets[i] != shared.offsets[i + 1]) continue;
       T none[kNumbers] = {};
@@ -130,12 +136,82 @@ struct WindowSums {
         for (int n = 0; n < kNumbers; ++n) sums[n] += value[u] * packs[u][n / kVector].at[n % kVector];
         if (k + u + 1 < shared.offsets[row + 1]) continue;
         leave(shared, first_row, row, begin, sums);
-        do ++row;
-        while (row < rows && shared.offsets[row + 1] == shared.offsets[row]);
+        row = next_row(shared, rows, row);
       }
     }
+    hand_on(shared, rows, row, begin, end, sums);
+  }
+
+  // As sum_run, by a whole warp. Its lanes read an entry each and hand them round, so that what one reads and
+  // reckons serves all; and entries that are zero, every second feature after dropout, cost next to nothing.
+  __device__ void sum_run_together(Shared& shared, int64_t first_row, int rows, int64_t begin,
+                                   int64_t run) const {
+    const int64_t last = shared.offsets[rows];
+    const int64_t end = begin + run < last ? begin + run : last;
+    if (begin >= end) return;
+    int row = row_with(shared, rows, begin);
+    T sums[kNumbers] = {};
+    for (int64_t first = begin; first < end; first += kWarp) {
+      const int count = static_cast<int>(end - first < kWarp ? end - first : kWarp);
+      const int64_t entry[1] = {first + (lane() < count ? lane() : count - 1)};
+      typename Entries::Source source[1];
+      T value[1];
+      entries.read(entry, source, value);
+      unsigned left = __ballot_sync(kWholeWarp, lane() < count && value[0] != 0);
+      int row_end = end_within(shared, row, first);
+      const auto leave_rows_before = [&](int at) {
+        while (row_end <= at) {
+          leave(shared, first_row, row, begin, sums);
+          row = next_row(shared, rows, row);
+          row_end = row < rows ? end_within(shared, row, first) : INT32_MAX;
+        }
+      };
+      while (left != 0) add_entries(left, source[0], value[0], leave_rows_before, sums);
+      leave_rows_before(count);
+    }
+    hand_on(shared, rows, row, begin, end, sums);
+  }
+
+  // The next kAtOnce of the entries that are `left` of those that the lanes have.
+  template <class LeaveRowsBefore>
+  __device__ void add_entries(unsigned& left, typename Entries::Source source, T value,
+                              const LeaveRowsBefore& leave_rows_before, T (&sums)[kNumbers]) const {
+    int at[kAtOnce];
+    T factor[kAtOnce];
+    Pack<T, kVector> packs[kAtOnce][kPacks];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      at[u] = __ffs(static_cast<int>(left)) - 1;  // -1: there are no more
+      left &= left - 1;
+      factor[u] = __shfl_sync(kWholeWarp, value, at[u] & (kWarp - 1));
+      load_row(at[u] >= 0, __shfl_sync(kWholeWarp, source, at[u] & (kWarp - 1)), packs[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      if (at[u] < 0) break;
+      leave_rows_before(at[u]);
+#pragma unroll
+      for (int n = 0; n < kNumbers; ++n) sums[n] += factor[u] * packs[u][n / kVector].at[n % kVector];
+    }
+  }
+
+  // Where a row ends, counted from the entry `first`.
+  __device__ static int end_within(const Shared& shared, int row, int64_t first) {
+    const int64_t end = shared.offsets[row + 1] - first;
+    return static_cast<int>(end < INT32_MAX ? end : INT32_MAX);
+  }
+
+  // That has entries.
+  __device__ static int next_row(const Shared& shared, int rows, int row) {
+    do ++row;
+    while (row < rows && shared.offsets[row + 1] == shared.offsets[row]);
+    return row;
+  }
+
+  // What is left at the end of a run belongs to a row of which another group has the rest.
+  __device__ void hand_on(Shared& shared, int rows, int row, int64_t begin, int64_t end,
+                          const T (&sums)[kNumbers]) const {
     if (row >= rows || shared.offsets[row] >= end) return;
-    // The rest of the row is another group's.
     const bool from_before = shared.offsets[row] < begin;
     put(from_before ? shared.head[group()] : shared.tail[group()], sums);
     if (!from_before && lane() == 0) shared.tail_row[group()] = row;
@@ -143,20 +219,23 @@ struct WindowSums {
 
   __device__ void load(int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
                        T (&value)[kAtOnce]) const {
-    const T* from[kAtOnce];
+    int64_t entry[kAtOnce];
+    typename Entries::Source source[kAtOnce];
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int64_t at = k + u < end ? k + u : end - 1;
-      from[u] = dense + entries.source(at) * width;
-      value[u] = entries.value(at);
-    }
+    for (int u = 0; u < kAtOnce; ++u) entry[u] = k + u < end ? k + u : end - 1;
+    entries.read(entry, source, value);
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) {
+    for (int u = 0; u < kAtOnce; ++u) load_row(true, source[u], packs[u]);
+  }
+
+  __device__ void load_row(bool wanted, typename Entries::Source source,
+                           Pack<T, kVector> (&packs)[kPacks]) const {
+    // One multiplication of 32 bits by 32, where sources have no more.
+    const T* row = dense + static_cast<int64_t>(source) * width;
 #pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        packs[u][p] = {};
-        if (column(p) < width) packs[u][p] = load_pack<T, kVector>(from[u] + column(p));
-      }
+    for (int p = 0; p < kPacks; ++p) {
+      const bool inside = column(p) < width;
+      packs[p] = load_pack_if<T, kVector>(wanted & inside, row + column(p));
     }
   }
 
@@ -212,7 +291,8 @@ int widest_vector(int64_t width, std::initializer_list<const T*> arrays) {
   return vector;
 }
 
-// Entries is what gives offsets, rows, source(k) and value(k).
+// Entries is what has offsets and rows, and reads the source, of type Source, and the value of several
+// entries at once.
 template <class T, class Entries>
 void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t width, T* result,
                  const DeviceUpdate<T>& update, Stream stream) {
@@ -228,7 +308,8 @@ void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t 
     // Rows without entries count, too: none of a matrix of those alone may be one block's.
     window =
         std::max<int64_t>(1, std::min(window, blocks_for(count, blocks_for(entries.rows, 4 * kRowsAtOnce))));
-    launch(Task{entries, dense, width, result, update, window, static_cast<uint32_t>(tiles)},
+    launch(Task{entries, dense, static_cast<int32_t>(width), result, update, window,
+                static_cast<uint32_t>(tiles)},
            std::max<int64_t>(1, blocks_for(count, window)) * tiles, stream);
   };
   const auto run_few_lanes = [&]<int kVector>() {

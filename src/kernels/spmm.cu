@@ -8,8 +8,23 @@ namespace {
 
 template <class T>
 struct CsrEntries : CsrView<T> {
-  __device__ int64_t source(int64_t k) const { return this->columns[k]; }
-  __device__ T value(int64_t k) const { return this->values[this->order == nullptr ? k : this->order[k]]; }
+  using Source = int32_t;
+
+  template <int kCount>
+  __device__ void read(const int64_t (&entry)[kCount], Source (&source)[kCount], T (&value)[kCount]) const {
+    int64_t place[kCount];
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) {
+      source[u] = this->columns[entry[u]];
+      place[u] = entry[u];
+    }
+    if (this->order != nullptr) {
+#pragma unroll
+      for (int u = 0; u < kCount; ++u) place[u] = this->order[entry[u]];
+    }
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) value[u] = this->values[place[u]];
+  }
 };
 
 // The lanes of a group have the columns between them, and each entry has one group.

@@ -15,14 +15,70 @@ QW_INLINE T value_at(const CsrView<T>& matrix, int64_t at) {
   return matrix.values[matrix.order == nullptr ? at : matrix.order[at]];
 }
 
-// One row of the result, kVectors vectors from column `first` on.
-template <class T, int kVectors>
-QW_INLINE void tile(const CsrView<T>& matrix, int64_t row, const T* dense, int64_t width, int64_t first,
-                    T* result, const Update<T>& update) {
-  Accumulators<T, kVectors> sums;
-  for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
-    sums.add_scaled(value_at(matrix, at), dense + matrix.columns[at] * width + first);
+// The entries of a row as they are.
+template <class T>
+struct AllEntries {
+  const CsrView<T>& matrix;
+
+  template <class Add>
+  QW_INLINE void each(int64_t row, const Add& add) {
+    for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at)
+      add(value_at(matrix, at), matrix.columns[at]);
   }
+};
+
+// Those that are not zero: a list of them, made without a branch, since of dropout nothing can be predicted,
+// serves all tiles of the row. Only a row that is longer than the list is listed anew for each.
+template <class T>
+struct NonzeroEntries {
+  static constexpr int64_t kMost = 2048;
+  const CsrView<T>& matrix;
+  int64_t begin = -1;  // of what was listed
+  int64_t count = 0;
+  T values[kMost];
+  int32_t columns[kMost];
+
+  template <class Add>
+  QW_INLINE void each(int64_t row, const Add& add) {
+    const int64_t end = matrix.offsets[row + 1];
+    for (int64_t at = matrix.offsets[row]; at < end; at += kMost) {
+      if (at != begin) list(at, std::min(at + kMost, end));
+      for (int64_t k = 0; k < count; ++k) add(values[k], columns[k]);
+    }
+  }
+
+ private:
+  QW_INLINE void list(int64_t first, int64_t end) {
+    begin = first;
+    int64_t listed = 0;
+    for (int64_t at = first; at < end; ++at) {
+      const T value = value_at(matrix, at);
+      values[listed] = value;
+      columns[listed] = matrix.columns[at];
+      listed += value != 0 ? 1 : 0;
+    }
+    count = listed;
+  }
+};
+
+// Whether dropout was here: judged by some of the values, since all results are the same.
+template <class T>
+bool has_many_zeros(const CsrView<T>& matrix) {
+  constexpr int64_t kSample = 256;
+  const int64_t sample = std::min(kSample, matrix.offsets[matrix.rows]);
+  const int64_t zeros = std::count(matrix.values, matrix.values + sample, T(0));
+  return 8 * zeros > sample;
+}
+
+// One row of the result, kVectors vectors from column `first` on.
+template <int kVectors, class T, class Entries>
+QW_INLINE void tile(Entries& entries, int64_t row, const T* dense, int64_t width, int64_t first, T* result,
+                    const Update<T>& update) {
+  Accumulators<T, kVectors> sums;
+  const auto add = [&](T value, int64_t column) __attribute__((always_inline)) {
+    sums.add_scaled(value, dense + column * width + first);
+  };
+  entries.each(row, add);
   const int64_t at = row * width + first;
   if (update.scale != T(1)) sums.multiply(update.scale);
   if (update.first != nullptr) sums.add_scaled(update.first_scale, update.first + at);
@@ -31,15 +87,15 @@ QW_INLINE void tile(const CsrView<T>& matrix, int64_t row, const T* dense, int64
 }
 
 // All columns, fewer than a vector.
-template <class T>
-QW_INLINE void narrow_row(const CsrView<T>& matrix, int64_t row, const T* dense, int64_t width, T* result,
+template <class T, class Entries>
+QW_INLINE void narrow_row(Entries& entries, int64_t row, const T* dense, int64_t width, T* result,
                           const Update<T>& update) {
   T sum[kLanes<T>] = {};
-  for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
-    const T value = value_at(matrix, at);
-    const T* source = dense + matrix.columns[at] * width;
+  const auto add = [&](T value, int64_t column) __attribute__((always_inline)) {
+    const T* source = dense + column * width;
     for (int64_t c = 0; c < width; ++c) sum[c] += value * source[c];
-  }
+  };
+  entries.each(row, add);
   for (int64_t c = 0; c < width; ++c) {
     const int64_t at = row * width + c;
     T value = update.scale * sum[c];
@@ -49,32 +105,32 @@ QW_INLINE void narrow_row(const CsrView<T>& matrix, int64_t row, const T* dense,
   }
 }
 
-template <class T>
-QW_INLINE void spmm_rows(const CsrView<T>& matrix, int64_t begin, int64_t end, const T* dense, int64_t width,
+template <class T, class Entries>
+QW_INLINE void spmm_rows(Entries& entries, int64_t begin, int64_t end, const T* dense, int64_t width,
                          T* result, const Update<T>& update) {
   for (int64_t row = begin; row < end; ++row) {
     int64_t first = 0;
     for (; first + 8 * kLanes<T> <= width; first += 8 * kLanes<T>)
-      tile<T, 8>(matrix, row, dense, width, first, result, update);
+      tile<8>(entries, row, dense, width, first, result, update);
     if (first + 4 * kLanes<T> <= width) {
-      tile<T, 4>(matrix, row, dense, width, first, result, update);
+      tile<4>(entries, row, dense, width, first, result, update);
       first += 4 * kLanes<T>;
     }
     if (first + 2 * kLanes<T> <= width) {
-      tile<T, 2>(matrix, row, dense, width, first, result, update);
+      tile<2>(entries, row, dense, width, first, result, update);
       first += 2 * kLanes<T>;
     }
     if (first + kLanes<T> <= width) {
-      tile<T, 1>(matrix, row, dense, width, first, result, update);
+      tile<1>(entries, row, dense, width, first, result, update);
       first += kLanes<T>;
     }
     if (first == width) continue;
     // A whole vector that ends at the last column does some columns twice, with the same result, and beats
     // single ones.
     if (width >= kLanes<T>) {
-      tile<T, 1>(matrix, row, dense, width, width - kLanes<T>, result, update);
+      tile<1>(entries, row, dense, width, width - kLanes<T>, result, update);
     } else {
-      narrow_row<T>(matrix, row, dense, width, result, update);
+      narrow_row(entries, row, dense, width, result, update);
     }
   }
 }
@@ -102,13 +158,29 @@ QW_INLINE void sampled_rows(const CsrView<T>& pattern, int64_t begin, int64_t en
 
 QW_MULTIVERSION void spmm_range(const CsrView<float>& matrix, int64_t begin, int64_t end, const float* dense,
                                 int64_t width, float* result, const Update<float>& update) {
-  spmm_rows(matrix, begin, end, dense, width, result, update);
+  AllEntries<float> entries{matrix};
+  spmm_rows(entries, begin, end, dense, width, result, update);
+}
+
+QW_MULTIVERSION void spmm_range_of_nonzeros(const CsrView<float>& matrix, int64_t begin, int64_t end,
+                                            const float* dense, int64_t width, float* result,
+                                            const Update<float>& update) {
+  NonzeroEntries<float> entries{matrix};
+  spmm_rows(entries, begin, end, dense, width, result, update);
 }
 
 QW_MULTIVERSION void spmm_range(const CsrView<double>& matrix, int64_t begin, int64_t end,
                                 const double* dense, int64_t width, double* result,
                                 const Update<double>& update) {
-  spmm_rows(matrix, begin, end, dense, width, result, update);
+  AllEntries<double> entries{matrix};
+  spmm_rows(entries, begin, end, dense, width, result, update);
+}
+
+QW_MULTIVERSION void spmm_range_of_nonzeros(const CsrView<double>& matrix, int64_t begin, int64_t end,
+                                            const double* dense, int64_t width, double* result,
+                                            const Update<double>& update) {
+  NonzeroEntries<double> entries{matrix};
+  spmm_rows(entries, begin, end, dense, width, result, update);
 }
 
 QW_MULTIVERSION void sampled_range(const CsrView<float>& pattern, int64_t begin, int64_t end,
@@ -133,8 +205,11 @@ void for_row_ranges(const CsrView<T>& matrix, int64_t width, const Body& body) {
 
 template <class T>
 void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result, const Update<T>& update) {
+  // Fewer columns are not worth a list.
+  const bool nonzeros = width >= 4 * kLanes<T> && has_many_zeros(matrix);
   for_row_ranges(matrix, width, [&](int64_t begin, int64_t end) {
-    spmm_range(matrix, begin, end, dense, width, result, update);
+    nonzeros ? spmm_range_of_nonzeros(matrix, begin, end, dense, width, result, update)
+             : spmm_range(matrix, begin, end, dense, width, result, update);
   });
 }
 

@@ -326,10 +326,11 @@ nlohmann::ordered_json with_base(const nlohmann::ordered_json& given, const std:
   description.erase("base");
   const Description checked(description, file);
   if (!given.at("base").is_string()) fail_usage(fmt::format("{}: \"base\" is no text", file));
+  const std::string base = given.at("base");
   Json rules = Json::array();
   const Json fixed = description.value("fixed", Json::object());
   for (const Json& combination : combinations(checked.each, false)) {
-    const std::string name = cell_name(combination, given.at("base").get<std::string>());
+    const std::string name = cell_name(combination, base);
     const auto found = std::find_if(presets.begin(), presets.end(),
                                     [&](const Preset& preset) { return preset.name == name; });
     if (found == presets.end()) {
@@ -337,7 +338,8 @@ nlohmann::ordered_json with_base(const nlohmann::ordered_json& given, const std:
       continue;
     }
     Json options = found->options;
-    for (const char* own : {"model", "solver"}) options.erase(own);
+    options.erase("model");
+    if (base != checked.method) options.erase("solver");  // that of another method
     for (const auto& [option, value] : fixed.items()) options.erase(option);
     rules.push_back({{"if", combination}, {"fixed", options}});
   }

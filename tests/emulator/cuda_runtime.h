@@ -87,6 +87,8 @@ T __ldg(const T* place) {
   return *place;
 }
 inline int __popc(unsigned bits) { return std::popcount(bits); }
+// The place of the lowest bit that is set, counted from 1; 0: none is.
+inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast<unsigned>(bits)) + 1; }
 inline uint32_t __umulhi(uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }
 // Never part of a fused multiply-add, as on the device.
 inline double __dadd_rn(double a, double b) {

@@ -276,7 +276,7 @@ TEST(Space, ABaseGivesEverySearchTheOptionsOfItsPreset) {
   EXPECT_EQ(missing[0].each, cells[1].each);
   const TrainRequest& cora = cells[0].configs[1];
   EXPECT_EQ(cora.learn.lr, 0.05);              // the preset's
-  EXPECT_EQ(cora.learn.solver, "bregman");     // never the preset's
+  EXPECT_EQ(cora.learn.solver, "bregman");     // never that of a preset of another method
   EXPECT_EQ(cora.learn.epochs, 7);             // "fixed" goes before the preset
   EXPECT_EQ(cora.model_options.dropout, 0.1);  // and so do rules
   EXPECT_EQ(cora.learn.lambda, 2);
@@ -284,6 +284,24 @@ TEST(Space, ABaseGivesEverySearchTheOptionsOfItsPreset) {
   Json bad = description;
   bad["base"] = 3;
   EXPECT_EQ(test::error_of([&] { with_base(bad, presets, "f", missing); }), "f: \"base\" is no text");
+}
+
+TEST(Space, ABaseOfTheSameMethodGivesItsSolver) {
+  const Json description =
+      Json::parse(R"({"base": "qw", "method": "qw", "each": {"data": ["cora"], "model": ["gcn"]},
+      "search": {"around": [{}, {"lr": 0.05}, {"solver": "bregman"}]}})");
+  const std::vector<Preset> presets{
+      {"cora/gcn/qw", "cora", {{"model", "gcn"}, {"solver", "badmm"}, {"lambda", 7}}, ""}};
+  std::vector<MissingBase> missing;
+  const std::vector<SweepCell> cells = sweep_cells(with_base(description, presets, "f", missing), "f");
+  ASSERT_EQ(cells.at(0).configs.size(), 3u);
+  const std::vector<TrainRequest>& configs = cells[0].configs;
+  for (const TrainRequest& config : configs) EXPECT_EQ(config.learn.lambda, 7);
+  EXPECT_EQ(configs[0].learn.solver, "badmm");
+  EXPECT_EQ(configs[0].learn.lr, LearnOptions{}.lr);
+  EXPECT_EQ(configs[1].learn.solver, "badmm");
+  EXPECT_EQ(configs[1].learn.lr, 0.05);
+  EXPECT_EQ(configs[2].learn.solver, "bregman");
 }
 
 TEST(Space, SweepsThatCameWithQwAreComplete) {
@@ -307,7 +325,7 @@ TEST(Space, SweepsThatCameWithQwAreComplete) {
     EXPECT_TRUE(expected == cells.end() || expected->second == found.size()) << path;
     for (const SweepCell& cell : found) {
       EXPECT_FALSE(cell.configs.empty()) << cell.name;
-      EXPECT_EQ(cell.rungs.back().runs, 10) << cell.name;
+      EXPECT_EQ(cell.rungs.back().runs, path == "sweeps/qw-around.json" ? 20 : 10) << cell.name;
     }
   }
 }

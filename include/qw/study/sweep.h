@@ -60,8 +60,9 @@ struct MissingBase {
   nlohmann::ordered_json each;  // which search
   std::string preset;
 };
-// A description whose "base" is resolved: every search begins with the options of its preset, but for solver
-// and model and what "fixed" says. Searches without one begin with the defaults, and are added to `missing`.
+// A description whose "base" is resolved: every search begins with the options of its preset, but for the
+// model, the solver if the preset is of another method, and what "fixed" says. Searches without one begin
+// with the defaults, and are added to `missing`.
 nlohmann::ordered_json with_base(const nlohmann::ordered_json& description,
                                  const std::vector<Preset>& presets, const std::string& file,
                                  std::vector<MissingBase>& missing);

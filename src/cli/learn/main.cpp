@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
         qw::cli::add_reproduce_command(app, global);
 #else
         for (const char* name : {"sweep", "reproduce"}) {
-          app.add_subcommand(name, "not in this build")->allow_extras()->callback([name] {
+          app.add_subcommand(name, "not in this build")->fallthrough(false)->allow_extras()->callback([name] {
             qw::fail(fmt::format("qw {}: this qw was built without SQLite, in which results are kept", name));
           });
         }
