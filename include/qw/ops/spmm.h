@@ -27,7 +27,8 @@ struct SparsePattern {
 // owner and the order of the entries: the same bits for any number of threads. O(entries * C). Throws
 // c10::Error on shapes, types or devices that do not fit; indices are trusted.
 //
-// An entry that is zero, as dropout makes them, may be passed over: a NaN in `dense` need not show through it.
+// An entry that is zero, as dropout makes them, may be passed over: a NaN in `dense` need not show through
+// it.
 //
 // An `addend` [R, C] is added to the product on the way, and has the gradient that comes in. It may be
 // `dense` itself, for the sum of a node and its neighbours: then the gradient for `dense` has both parts, in
