@@ -38,6 +38,9 @@ struct NonzeroEntries {
   T values[kMost];
   int32_t columns[kMost];
 
+  // Leaves the list as it is in memory: braces would clear it, for every range of rows.
+  explicit NonzeroEntries(const CsrView<T>& of) : matrix(of) {}
+
   template <class Add>
   QW_INLINE void each(int64_t row, const Add& add) {
     const int64_t end = matrix.offsets[row + 1];
@@ -165,7 +168,7 @@ QW_MULTIVERSION void spmm_range(const CsrView<float>& matrix, int64_t begin, int
 QW_MULTIVERSION void spmm_range_of_nonzeros(const CsrView<float>& matrix, int64_t begin, int64_t end,
                                             const float* dense, int64_t width, float* result,
                                             const Update<float>& update) {
-  NonzeroEntries<float> entries{matrix};
+  NonzeroEntries<float> entries(matrix);
   spmm_rows(entries, begin, end, dense, width, result, update);
 }
 
@@ -179,7 +182,7 @@ QW_MULTIVERSION void spmm_range(const CsrView<double>& matrix, int64_t begin, in
 QW_MULTIVERSION void spmm_range_of_nonzeros(const CsrView<double>& matrix, int64_t begin, int64_t end,
                                             const double* dense, int64_t width, double* result,
                                             const Update<double>& update) {
-  NonzeroEntries<double> entries{matrix};
+  NonzeroEntries<double> entries(matrix);
   spmm_rows(entries, begin, end, dense, width, result, update);
 }
 
