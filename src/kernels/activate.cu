@@ -1,7 +1,10 @@
 #include "kernels/activate.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "kernels/column_sums.cuh"
 #include "kernels/quads.cuh"
@@ -12,156 +15,205 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 constexpr int64_t kMostBlocks = 2048;
+constexpr int kAtOnce = 4;  // quads that a thread has under way
+
+// What ELU keeps is never -0: so that marks what was dropped.
+template <class T>
+constexpr T kDropped = -T{0};
+template <class T>
+__device__ bool is_dropped(T value) {
+  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  return std::bit_cast<Word>(value) == Word{1} << (8 * sizeof(T) - 1);
+}
 
 template <class T>
 struct Mask {
-  uint64_t threshold;  // 2^32 drops everything
+  uint32_t last_dropped;
+  uint32_t layer;
   uint64_t seed;
   Count epoch;
-  uint32_t layer;
   T scale;
 
   Mask(const DropoutRule& rule, const Count& epoch_)
-      : threshold(dropout_threshold(rule.p)),
+      : last_dropped(static_cast<uint32_t>(dropout_threshold(rule.p) - 1)),
+        layer(rule.layer),
         seed(rule.seed),
         epoch(epoch_),
-        layer(rule.layer),
         scale(static_cast<T>(1.0 / (1.0 - rule.p))) {}
 
-  __device__ void apply(int64_t quad, T (&values)[4]) const {
-    const PhiloxBlock bits = philox({static_cast<uint32_t>(quad), static_cast<uint32_t>(quad >> 32), layer,
-                                     static_cast<uint32_t>(epoch.now())},
-                                    seed);
+  __device__ void apply(uint32_t now, int64_t quad, T dropped, T (&values)[4]) const {
+    const PhiloxBlock bits =
+        philox({static_cast<uint32_t>(quad), static_cast<uint32_t>(quad >> 32), layer, now}, seed);
 #pragma unroll
-    for (int k = 0; k < 4; ++k) values[k] = bits[k] >= threshold ? values[k] * scale : T{0};
+    for (int k = 0; k < 4; ++k) values[k] = bits[k] > last_dropped ? values[k] * scale : dropped;
   }
 };
 
-template <class T>
-__device__ T activated(Activate activation, T z) {
-  if (activation == Activate::kRelu) return z < 0 ? T{0} : z;
-  if (activation == Activate::kElu) return z < 0 ? static_cast<T>(expm1(z)) : z;
+template <Activate kActivation, class T>
+__device__ T activated(T z) {
+  if constexpr (kActivation == Activate::kRelu) return z < 0 ? T{0} : z;
+  if constexpr (kActivation == Activate::kElu) {
+    const T low = std::exp(z < 0 ? z : T{0}) - T{1};
+    return z <= 0 ? low : z;  // 0, also for -0
+  }
   return z;
 }
 
 // The gradient of z from that of a = activated(z), and a. Where relu cut, it is 0 whatever came in.
-template <class T>
-__device__ T pulled_back(Activate activation, T gradient, T a) {
-  if (activation == Activate::kRelu) return a <= 0 ? T{0} : gradient;
-  if (activation == Activate::kElu) return gradient * (a > 0 ? T{1} : a + T{1});
+template <Activate kActivation, class T>
+__device__ T pulled_back(T gradient, T a) {
+  if constexpr (kActivation == Activate::kRelu) return a <= 0 ? T{0} : gradient;
+  if constexpr (kActivation == Activate::kElu) return gradient * (a > 0 ? T{1} : a + T{1});
   return gradient;
 }
 
-template <class T>
-__device__ void load_four(bool by_quads, const T* from, int64_t left, T (&to)[4]) {
-  by_quads&& left >= 4 ? load_quad(from, to) : load_singly(from, left, to);
+// kWhole: everything is aligned, and the number of elements a multiple of four.
+template <bool kWhole, class T>
+__device__ void load_four(const T* from, int64_t left, T (&to)[4]) {
+  kWhole ? load_quad(from, to) : load_singly(from, left, to);
 }
-template <class T>
-__device__ void store_four(bool by_quads, T* to, int64_t left, const T (&from)[4]) {
-  by_quads&& left >= 4 ? store_quad(to, from) : store_singly(to, left, from);
+template <bool kWhole, class T>
+__device__ void store_four(T* to, int64_t left, const T (&from)[4]) {
+  kWhole ? store_quad(to, from) : store_singly(to, left, from);
 }
 
-template <class T>
+// How blocks share the elements. Four elements every `stride` quads are of the same four columns: a thread
+// that takes them has one bias for each, and one sum. Strides are cut into slices of one block's threads,
+// their number into chunks; a block has a chunk of a slice. Where a stride fits into one block, it is as many
+// rows as do, and the block adds them up.
+struct Shares {
+  int64_t quads, stride, steps_per_chunk, chunks;
+  uint32_t slices;
+
+  // Of a large array a thread has at least `least_steps` quads, if possible.
+  Shares(int64_t rows, int64_t width, int64_t least_steps) {
+    quads = blocks_for(rows * width, 4);
+    const int64_t least = width == 0 ? 1 : width / std::gcd(width, int64_t{4});
+    stride = least * std::max<int64_t>(1, kBlockThreads / least);
+    slices = static_cast<uint32_t>(blocks_for(stride, kBlockThreads));
+    const int64_t steps = blocks_for(quads, stride);
+    const int64_t most = std::max<int64_t>(1, kMostBlocks / slices);
+    steps_per_chunk = std::max(std::clamp<int64_t>(steps * slices / (2 * kProcessors), 1, least_steps),
+                               blocks_for(steps, most));
+    chunks = blocks_for(steps, steps_per_chunk);
+  }
+  bool sums_in_block() const { return slices == 1; }
+  int64_t blocks() const { return chunks * slices; }
+
+  __device__ int64_t chunk() const { return slices == 1 ? blockIdx.x : blockIdx.x / slices; }
+  // Of the thread within a stride.
+  __device__ int64_t place() const {
+    return (slices == 1 ? 0 : int64_t{blockIdx.x % slices} * kBlockThreads) + threadIdx.x;
+  }
+  __device__ int64_t end_of_chunk() const {
+    const int64_t end = (chunk() + 1) * steps_per_chunk * stride;
+    return end < quads ? end : quads;
+  }
+};
+
+template <class T, Activate kActivation, bool kWhole>
 struct Forward {
   static constexpr int kThreads = kBlockThreads;
   const T* x;
   const T* bias;
   int64_t size, width;
   T* result;
+  Shares shares;
   Mask<T> mask;
-  Activate activation;
-  bool draws, by_quads;
+  bool draws;
 
   __device__ void operator()() const {
-    const int64_t quad = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-    const int64_t left = size - 4 * quad;
-    if (left <= 0) return;
-    T values[4];
-    load_four(by_quads, x + 4 * quad, left, values);
-    int64_t column = 0;
-    if (bias != nullptr) {  // a division of 32 bits is a quarter of one of 64
-      column = size <= UINT32_MAX ? static_cast<uint32_t>(4 * quad) % static_cast<uint32_t>(width)
-                                  : 4 * quad % width;
-    }
+    const int64_t place = shares.place(), end = shares.end_of_chunk(), stride = shares.stride;
+    if (place >= stride) return;
+    const auto now = static_cast<uint32_t>(draws ? mask.epoch.now() : 0);
+    const T dropped = kActivation == Activate::kElu ? kDropped<T> : T{0};
+    T shift[4] = {};
+    if (bias != nullptr) {
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (bias != nullptr) {
-        values[k] += __ldg(bias + column);
-        if (++column == width) column = 0;
-      }
-      values[k] = activated(activation, values[k]);
+      for (int k = 0; k < 4; ++k)
+        shift[k] = bias[static_cast<uint32_t>(4 * place + k) % static_cast<uint32_t>(width)];
     }
-    if (draws) mask.apply(quad, values);
-    store_four(by_quads, result + 4 * quad, left, values);
+    for (int64_t first = shares.chunk() * shares.steps_per_chunk * stride + place; first < end;
+         first += kAtOnce * stride) {
+      T values[kAtOnce][4];
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int64_t quad = first + u * stride < end ? first + u * stride : first;
+        load_four<kWhole>(x + 4 * quad, size - 4 * quad, values[u]);
+      }
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int64_t quad = first + u * stride;
+        if (quad >= end) break;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) values[u][k] = activated<kActivation>(values[u][k] + shift[k]);
+        if (draws) mask.apply(now, quad, dropped, values[u]);
+        store_four<kWhole>(result + 4 * quad, size - 4 * quad, values[u]);
+      }
+    }
   }
 };
 
-// How blocks share the rows of a backward pass. Four elements every `stride` quads are of the same four
-// columns: a thread that takes them has one sum for each. Strides are cut into slices of one block's threads,
-// their number into chunks; a block has a chunk of a slice. Where a stride fits into one block, it is as many
-// rows as do, and the block adds them up.
-struct Shares {
-  int64_t quads, stride, slices, steps_per_chunk, chunks;
-
-  Shares(int64_t rows, int64_t width) {
-    quads = blocks_for(rows * width, 4);
-    const int64_t least = width == 0 ? 1 : width / std::gcd(width, int64_t{4});
-    stride = least * std::max<int64_t>(1, kBlockThreads / least);
-    slices = blocks_for(stride, kBlockThreads);
-    const int64_t steps = blocks_for(quads, stride);
-    const int64_t most = std::max<int64_t>(1, kMostBlocks / slices);
-    steps_per_chunk = std::max<int64_t>(1, blocks_for(steps, most));
-    chunks = blocks_for(steps, steps_per_chunk);
-  }
-  bool sums_in_block() const { return slices == 1; }
-};
-
-template <class T>
+template <class T, Activate kActivation, bool kWhole>
 struct Backward {
   static constexpr int kThreads = kBlockThreads;
   const T* values;  // of the forward pass
   const T* gradient;
   int64_t size, width;
-  int64_t stride, steps_per_chunk;
-  uint32_t slices;
-  Activate activation;
-  bool draws, by_quads;
-  T keep, scale;
+  Shares shares;
   Mask<T> mask;
+  bool drops;  // there was dropout
+  T keep;
   T* x_gradient;  // or null
   T* sums;        // or null; [chunks, width], or when there are slices [chunks, 4 * stride]
 
   __device__ void operator()() const {
-    const int64_t chunk = blockIdx.x / slices;
-    const int64_t place = int64_t{blockIdx.x % slices} * kThreads + threadIdx.x;  // in a stride
+    const int64_t place = shares.place(), stride = shares.stride;
     T sum[4] = {};
-    if (place < stride) {
-      int64_t quad = chunk * steps_per_chunk * stride + place;
-      for (int64_t step = 0; step < steps_per_chunk && 4 * quad < size; ++step, quad += stride) {
-        take(quad, sum);
-      }
-    }
+    if (place < stride) add_chunk(shares.chunk() * shares.steps_per_chunk * stride + place, sum);
     if (sums == nullptr) return;
-    if (slices == 1) return add_up(sum, sums + chunk * width);
-    if (place < stride) store_singly(sums + 4 * (chunk * stride + place), 4, sum);
+    if (shares.slices == 1) return add_up(sum, sums + shares.chunk() * width);
+    if (place < stride) store_singly(sums + 4 * (shares.chunk() * stride + place), 4, sum);
   }
 
-  __device__ void take(int64_t quad, T (&sum)[4]) const {
-    const int64_t left = size - 4 * quad;
-    T incoming[4];
-    load_four(by_quads, gradient + 4 * quad, left, incoming);
-    if (x_gradient != nullptr) {
-      T results[4];
-      load_four(by_quads, values + 4 * quad, left, results);
+ private:
+  __device__ void add_chunk(int64_t begin, T (&sum)[4]) const {
+    const int64_t end = shares.end_of_chunk(), stride = shares.stride;
+    const auto now = static_cast<uint32_t>(drops && kActivation == Activate::kNone ? mask.epoch.now() : 0);
+    for (int64_t first = begin; first < end; first += kAtOnce * stride) {
+      T incoming[kAtOnce][4], results[kAtOnce][4] = {};
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int64_t quad = first + u * stride < end ? first + u * stride : first;
+        load_four<kWhole>(gradient + 4 * quad, size - 4 * quad, incoming[u]);
+        if (x_gradient != nullptr) load_four<kWhole>(values + 4 * quad, size - 4 * quad, results[u]);
+      }
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int64_t quad = first + u * stride;
+        if (quad >= end) break;
+        if (x_gradient != nullptr) {
+          pull_back(now, quad, results[u], incoming[u]);
+          store_four<kWhole>(x_gradient + 4 * quad, size - 4 * quad, incoming[u]);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; ++k) sum[k] += incoming[u][k];
+      }
+    }
+  }
+
+  // What relu kept was not dropped, and ELU marked what was: their masks need not be drawn again.
+  __device__ void pull_back(uint32_t now, int64_t quad, const T (&result)[4], T (&incoming)[4]) const {
+    if constexpr (kActivation == Activate::kNone) {
+      if (drops) mask.apply(now, quad, T{0}, incoming);
+    } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        incoming[k] = pulled_back(activation, incoming[k] * scale, results[k] * keep);
+        const T pulled =
+            pulled_back<kActivation>(incoming[k], result[k] * keep) * (drops ? mask.scale : T{1});
+        incoming[k] = kActivation == Activate::kElu && drops && is_dropped(result[k]) ? T{0} : pulled;
       }
-      if (draws) mask.apply(quad, incoming);
-      store_four(by_quads, x_gradient + 4 * quad, left, incoming);
     }
-#pragma unroll
-    for (int k = 0; k < 4; ++k) sum[k] += k < left ? incoming[k] : T{0};
   }
 
   // The sums of a block's threads, one after the other, are a matrix with `width` columns.
@@ -169,7 +221,7 @@ struct Backward {
     __shared__ T all[4 * kThreads];
     for (int k = 0; k < 4; ++k) all[4 * threadIdx.x + k] = sum[k];
     const auto columns = static_cast<int>(width);
-    for (int rows = 4 * static_cast<int>(stride) / columns; rows > 1;) {
+    for (int rows = 4 * static_cast<int>(shares.stride) / columns; rows > 1;) {
       const int half = (rows + 1) / 2;
       __syncthreads();
       for (int i = static_cast<int>(threadIdx.x); i < (rows - half) * columns; i += kThreads) {
@@ -182,18 +234,46 @@ struct Backward {
   }
 };
 
+// ELU's layers are wide, and their sums are fewer with more quads to a thread.
+Shares shares_backward(Activate activation, int64_t rows, int64_t width) {
+  return Shares(rows, width, activation == Activate::kElu ? kAtOnce : 1);
+}
+
+// body(activation, kWhole), both as constants; the pointers are those to what has `size` elements.
+template <class Body, class... Pointers>
+void with_constants(Activate activation, int64_t size, const Body& body, const Pointers*... pointers) {
+  const bool whole = size % 4 == 0 && aligned_for_quads(pointers...);
+  const auto start = [&]<Activate kActivation>() {
+    const std::integral_constant<Activate, kActivation> constant;
+    whole ? body(constant, std::true_type()) : body(constant, std::false_type());
+  };
+  switch (activation) {
+    case Activate::kNone:
+      return start.template operator()<Activate::kNone>();
+    case Activate::kRelu:
+      return start.template operator()<Activate::kRelu>();
+    case Activate::kElu:
+      return start.template operator()<Activate::kElu>();
+  }
+}
+
 }  // namespace
 
 template <class T>
 void activate_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* x,
                    const T* bias, int64_t rows, int64_t width, T* result, Stream stream) {
-  launch(Forward<T>{x, bias, rows * width, width, result, Mask<T>(rule, epoch), activation, rule.p > 0,
-                    aligned_for_quads(x, result)},
-         blocks_for(rows * width, 4 * kBlockThreads), stream);
+  const int64_t size = rows * width;
+  const Shares shares(rows, width, kAtOnce);
+  const Mask<T> mask(rule, epoch);
+  const auto start = [&](auto kind, auto whole) {
+    launch(Forward<T, kind(), whole()>{x, bias, size, width, result, shares, mask, rule.p > 0},
+           shares.blocks(), stream);
+  };
+  with_constants(activation, size, start, x, result);
 }
 
-int64_t activate_backward_sums(int64_t rows, int64_t width) {
-  const Shares shares(rows, width);
+int64_t activate_backward_sums(Activate activation, int64_t rows, int64_t width) {
+  const Shares shares = shares_backward(activation, rows, width);
   if (shares.sums_in_block() || width == 0) return shares.chunks;
   return shares.chunks * (4 * shares.stride / width);
 }
@@ -202,19 +282,19 @@ template <class T>
 void activate_backward_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* result,
                             const T* gradient, int64_t rows, int64_t width, T* x_gradient, T* bias_gradient,
                             T* sums, Stream stream) {
-  const Shares shares(rows, width);
+  const int64_t size = rows * width;
+  const Shares shares = shares_backward(activation, rows, width);
   const Mask<T> mask(rule, epoch);
-  // What relu kept was not dropped, so that its mask need not be drawn again.
-  const bool draws = rule.p > 0 && activation != Activate::kRelu;
   const T keep = static_cast<T>(1.0 - rule.p);
-  launch(Backward<T>{result, gradient, rows * width, width, shares.stride, shares.steps_per_chunk,
-                     static_cast<uint32_t>(shares.slices), activation, draws,
-                     aligned_for_quads(result, gradient, x_gradient), keep,
-                     draws || rule.p == 0 ? T{1} : mask.scale, mask, x_gradient,
-                     bias_gradient == nullptr ? nullptr : sums},
-         rows * width == 0 ? 0 : shares.chunks * shares.slices, stream);
+  T* const parts = bias_gradient == nullptr ? nullptr : sums;
+  const auto start = [&](auto kind, auto whole) {
+    launch(Backward<T, kind(), whole()>{result, gradient, size, width, shares, mask, rule.p > 0, keep,
+                                        x_gradient, parts},
+           shares.blocks(), stream);
+  };
+  with_constants(activation, size, start, result, gradient, x_gradient);
   if (bias_gradient == nullptr) return;
-  column_sums(sums, activate_backward_sums(rows, width), width, bias_gradient, stream);
+  column_sums(sums, activate_backward_sums(activation, rows, width), width, bias_gradient, stream);
 }
 
 template void activate_cuda(Activate, const DropoutRule&, const Count&, const float*, const float*, int64_t,

@@ -34,9 +34,21 @@ struct Partition {
 // By a mask, not by a choice: one instruction less where NaN must stay NaN. It must, so that a training that
 // has gone astray shows.
 template <class T>
+using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
+template <class T>
 QW_INLINE T zero_where(bool condition, T value) {
-  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  return std::bit_cast<T>(std::bit_cast<Word>(value) & ~(Word{0} - Word{condition}));
+  return std::bit_cast<T>(std::bit_cast<Word<T>>(value) & ~(Word<T>{0} - Word<T>{condition}));
+}
+
+// What ELU keeps is never -0: so that marks what was dropped.
+template <class T>
+constexpr Word<T> kDropped = std::bit_cast<Word<T>>(-T{0});
+
+template <class T>
+QW_INLINE T mark_where(bool condition, T value) {
+  const T zero = zero_where(condition, value);
+  return std::bit_cast<T>(std::bit_cast<Word<T>>(zero) | ((Word<T>{0} - Word<T>{condition}) & kDropped<T>));
 }
 
 template <Activate kActivation, class T>
@@ -44,7 +56,7 @@ QW_INLINE T activated(T z) {
   if constexpr (kActivation == Activate::kRelu) return zero_where(z < 0, z);
   if constexpr (kActivation == Activate::kElu) {
     const T low = exponential(z < 0 ? z : T{0}) - T{1};
-    return z < 0 ? low : z;
+    return z <= 0 ? low : z;  // 0, also for -0
   }
   return z;
 }
@@ -65,24 +77,34 @@ struct Masks {
 };
 
 // values[0 .. size) are elements first, first + 1, ..., with `first` at the begin of a batch.
-template <class T>
+template <bool kMarks, class T>
 QW_INLINE void mask(const Masks<T>& masks, int64_t first, int64_t size, T* values) {
   uint32_t bits[kDropoutBatch];
   for (int64_t at = 0; at < size; at += kDropoutBatch) {
     dropout_bits(masks.rule, static_cast<uint64_t>((first + at) / kDropoutBatch), bits);
     const int64_t count = std::min<int64_t>(kDropoutBatch, size - at);
     for (int64_t i = 0; i < count; ++i) {
-      values[at + i] = kept(values[at + i], masks.scale, bits[i], masks.threshold);
+      if constexpr (kMarks) {
+        values[at + i] = mark_where(bits[i] < masks.threshold, values[at + i] * masks.scale);
+      } else {
+        values[at + i] = kept(values[at + i], masks.scale, bits[i], masks.threshold);
+      }
     }
   }
 }
 
 // Functions of their own: inlined in six places, they are compiled worse in some.
 QW_MULTIVERSION void mask_range(const Masks<float>& masks, int64_t first, int64_t size, float* values) {
-  mask(masks, first, size, values);
+  mask<false>(masks, first, size, values);
 }
 QW_MULTIVERSION void mask_range(const Masks<double>& masks, int64_t first, int64_t size, double* values) {
-  mask(masks, first, size, values);
+  mask<false>(masks, first, size, values);
+}
+QW_MULTIVERSION void mark_range(const Masks<float>& masks, int64_t first, int64_t size, float* values) {
+  mask<true>(masks, first, size, values);
+}
+QW_MULTIVERSION void mark_range(const Masks<double>& masks, int64_t first, int64_t size, double* values) {
+  mask<true>(masks, first, size, values);
 }
 
 template <class T>
@@ -105,8 +127,13 @@ QW_INLINE void forward_rows(const Forward<T>& f, int64_t begin, int64_t end) {
       for (int64_t c = 0; c < f.width; ++c) to[c] = activated<kActivation>(from[c] + f.bias[c]);
     }
   }
-  const int64_t first = begin * f.width;
-  if (f.masks != nullptr) mask_range(*f.masks, first, end * f.width - first, f.result + first);
+  if (f.masks == nullptr) return;
+  const int64_t first = begin * f.width, size = end * f.width - first;
+  if constexpr (kActivation == Activate::kElu) {
+    mark_range(*f.masks, first, size, f.result + first);
+  } else {
+    mask_range(*f.masks, first, size, f.result + first);
+  }
 }
 
 template <class T>
@@ -122,12 +149,15 @@ template <Activate kActivation, class T>
 QW_INLINE void backward_rows(const Backward<T>& b, int64_t begin, int64_t end) {
   const int64_t first = begin * b.width;
   const int64_t last = end * b.width;
-  // What relu kept was not dropped, so that its mask need not be drawn again.
-  const bool draws = b.masks != nullptr && kActivation != Activate::kRelu;
+  // What relu kept was not dropped, and ELU marked what was: their masks need not be drawn again.
+  const bool draws = b.masks != nullptr && kActivation == Activate::kNone;
+  const bool marked = b.masks != nullptr && kActivation == Activate::kElu;
   const T keep = b.masks == nullptr ? T{1} : static_cast<T>(1.0 - b.masks->rule.p);
   const T scale = b.masks == nullptr || draws ? T{1} : b.masks->scale;
   for (int64_t i = first; i < last; ++i) {
-    b.x_gradient[i] = pulled_back<kActivation>(b.gradient[i] * scale, b.result[i] * keep);
+    const T pulled = pulled_back<kActivation>(b.gradient[i] * scale, b.result[i] * keep);
+    const bool dropped = marked && std::bit_cast<Word<T>>(b.result[i]) == kDropped<T>;
+    b.x_gradient[i] = zero_where(dropped, pulled);
   }
   if (draws) mask_range(*b.masks, first, last - first, b.x_gradient + first);
 }

@@ -67,7 +67,6 @@ struct Forward {
   __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T target = lanes.has_head ? view.target_scores[row * view.heads + lanes.head] : T{0};
-    const auto width = static_cast<int32_t>(view.heads * view.depth);
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
     int32_t column = 0;
     T weight = 1;
@@ -80,7 +79,7 @@ struct Forward {
       __syncwarp();
       read_entry(at + chunk + lanes.lane, share.end, column, weight);
       Gathered<T, V, R> gathered;
-      gathered.load(view.features, width, lanes, scratch.columns, lanes.slice, count);
+      gathered.load(view.features, tiles, lanes, scratch.columns, lanes.slice, count);
       const T shrink = make_coefficients(lanes, target, at, count, now, scratch, state);
       __syncwarp();
       for (int r = 0; r < R; ++r) {
@@ -90,7 +89,7 @@ struct Forward {
       const int step = gathered.kRows * lanes.slices;
 #pragma unroll 1
       for (int first = lanes.slice; first < count; first += step) {
-        if (first != lanes.slice) gathered.load(view.features, width, lanes, scratch.columns, first, count);
+        if (first != lanes.slice) gathered.load(view.features, tiles, lanes, scratch.columns, first, count);
         add_gathered(lanes, gathered, first, count, scratch, state);
       }
     }
@@ -107,7 +106,7 @@ struct Forward {
                                  Scratch& scratch, State& state) const {
     T highest = state.maximum;
     if (lanes.has_head) {
-#pragma unroll 2
+#pragma unroll 1
       for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
         const T raw = view.source_scores[scratch.columns[k] * view.heads + lanes.head] + target;
         const T score = raw * slope_at(raw, view.negative_slope);
@@ -148,8 +147,10 @@ struct Forward {
 
   __device__ static void fold(const LanesHere& lanes, State& state) {
     state.sum = sum_modulo(state.sum, lanes.head_lanes);
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
+    if constexpr (!LanesHere::kFull) {
+      for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
+      }
     }
   }
 

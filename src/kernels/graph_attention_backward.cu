@@ -106,8 +106,7 @@ struct BackwardColumns {
   __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T source = lanes.has_head ? view.source_scores[row * view.heads + lanes.head] : T{0};
-    const auto width = static_cast<int32_t>(view.heads * view.depth);
-    const T* features = view.features + row * width;
+    const T* features = row_from(view.features, row, tiles.row_bytes);
     for (int r = 0; r < R; ++r) {
       if (lanes.has_column(r)) state.features[r] = load_pack<T, V>(features + lanes.column(r));
     }
@@ -123,7 +122,7 @@ struct BackwardColumns {
       __syncwarp();
       read_entry(lanes, at + chunk, share.end, column, entry);
       Gathered<T, V, R> gathered;
-      gathered.load(gradient, width, lanes, scratch.columns, lanes.slice, count);
+      gathered.load(gradient, tiles, lanes, scratch.columns, lanes.slice, count);
       if (lanes.has_head) make_coefficients(lanes, source, count, now, scratch);
       if constexpr (kDeep) {
         if (tiles.pieces > 1 && lanes.piece == 0) dot_other_pieces(lanes, features, count, scratch);
@@ -133,7 +132,7 @@ struct BackwardColumns {
 #pragma unroll 1
       for (int begin = 0; begin < count; begin += step) {
         const int first = begin + lanes.slice;
-        if (begin != 0) gathered.load(gradient, width, lanes, scratch.columns, first, count);
+        if (begin != 0) gathered.load(gradient, tiles, lanes, scratch.columns, first, count);
         add_gathered(lanes, gathered, first, count, scratch, state);
       }
       __syncwarp();
@@ -239,8 +238,10 @@ struct BackwardColumns {
 
   __device__ static void fold(const LanesHere& lanes, State& state) {
     state.sum = sum_modulo(state.sum, lanes.head_lanes);
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
+    if constexpr (!LanesHere::kFull) {
+      for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < V; ++v) state.total[r][v] = sum_modulo(state.total[r][v], lanes.column_lanes);
+      }
     }
   }
 

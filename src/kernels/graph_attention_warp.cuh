@@ -27,14 +27,17 @@ struct AttentionTiles {
   int32_t pieces;           // of a head: 1 unless it is deep
   int32_t tiles;            // of a row
   int32_t row_blocks;
-  int32_t long_row;  // rows with more entries are shared by the block
+  int32_t long_row;   // rows with more entries are shared by the block
+  int32_t row_bytes;  // of what is gathered
 };
 
 // What a lane does: one head of every entry_lanes-th entry while coefficients are made, R vectors of every
-// slices-th entry while rows are gathered. They are 32 apart: of one head where it is deep, else of R heads.
+// slices-th entry while rows are gathered. They are 32 apart: of one head where it is deep, else of R heads,
+// and then the warp is full: no lane is without a vector, which need not be asked.
 template <int V, int R, bool kDeep>
 struct Lanes {
   static constexpr int kHeads = kDeep ? 1 : R;  // that a lane has vectors of
+  static constexpr bool kFull = R > 1 && !kDeep;
   int lane;
   int head_lanes, head_lane, entry_lane, entry_lanes;
   int32_t head;
@@ -58,14 +61,14 @@ struct Lanes {
     heads_ = left < tiles.heads ? left : tiles.heads;
     head = first_head + head_lane;
     has_head = head_lane < heads_;
-    column_lanes = 1 << tiles.column_bits;
-    slice = lane >> tiles.column_bits;
-    slices = kWarp >> tiles.column_bits;
+    column_lanes = kFull ? kWarp : 1 << tiles.column_bits;
+    slice = kFull ? 0 : lane >> tiles.column_bits;
+    slices = kFull ? 1 : kWarp >> tiles.column_bits;
     lanes_per_head = tiles.vectors < kWarp ? tiles.vectors : kWarp;
     const int at = lane & (column_lanes - 1);
     const int nth_head = at * tiles.head_reciprocal >> 16;
     position = at - nth_head * lanes_per_head;
-    used_ = nth_head < heads_;
+    used_ = kFull || nth_head < heads_;
     column_head_ = used_ ? nth_head : 0;
     heads_apart_ = R == 1 || kDeep ? 0 : kWarp * tiles.head_reciprocal >> 16;
     const int within = (piece * R * kWarp + position) * V;
@@ -76,11 +79,11 @@ struct Lanes {
   // Of the lane's r-th vector: the head lane whose coefficients it needs, whether there is such a head,
   // whether the lane is the first of it, and the vector's columns.
   __device__ int head_of(int r) const { return column_head_ + r * heads_apart_; }
-  __device__ bool has_head_of(int r) const { return used_ & (R == 1 || kDeep || head_of(r) < heads_); }
+  __device__ bool has_head_of(int r) const { return kFull || (used_ & (kDeep || head_of(r) < heads_)); }
   __device__ bool leads(int r) const { return (position == 0) & has_head_of(r); }
   __device__ int column(int r) const { return column_ + r * kWarp * V; }
   __device__ bool has_column(int r) const {
-    return has_head_of(r) & ((kDeep ? r * kWarp * V : 0) < depth_left_);
+    return kFull || (has_head_of(r) & ((kDeep ? r * kWarp * V : 0) < depth_left_));
   }
 
  private:
@@ -182,16 +185,15 @@ struct Gathered {
   }
 
   template <class Lanes>
-  __device__ void load(const T* table, int32_t width, const Lanes& lanes, const int32_t* columns, int first,
-                       int count) {
+  __device__ void load(const T* table, const AttentionTiles& tiles, const Lanes& lanes,
+                       const int32_t* columns, int first, int count) {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       const bool there = first + u * lanes.slices < count;
-      const int entry = this->entry(lanes, first, u, count);
-      const T* row = table + static_cast<int64_t>(columns[entry]) * width;
-#pragma unroll
-      for (int r = 0; r < R; ++r)
-        rows[u][r] = load_pack_if<T, V>(there & lanes.has_column(r), row + lanes.column(r));
+      const int32_t column = columns[this->entry(lanes, first, u, count)];
+      const T* row = row_from(table + lanes.column(0), column, tiles.row_bytes);
+      for_constants<R>(
+          [&](auto r) { rows[u][r] = load_pack_if<T, V, r * kWarp * V>(there & lanes.has_column(r), row); });
     }
   }
 };
@@ -245,7 +247,8 @@ AttentionTiles tiles_of(const AttentionView<T>& view, int64_t entries, int64_t v
           static_cast<int32_t>(pieces),
           static_cast<int32_t>(groups * pieces),
           static_cast<int32_t>(blocks_for(view.nodes, kWarps)),
-          long_row_of(view.nodes, entries)};
+          long_row_of(view.nodes, entries),
+          static_cast<int32_t>(view.heads * view.depth * static_cast<int64_t>(sizeof(T)))};
 }
 
 // body(tiles, V, R, kDeep), the three as constants: vectors of 16 bytes where possible, else of one element.
@@ -260,7 +263,7 @@ void with_tiles(const AttentionView<T>& view, int64_t entries, const Body& body,
          std::integral_constant<int, R>(), std::bool_constant<kDeep>());
   };
   constexpr int V = kWide<T>;
-  const bool fills_warps = wide && kWarp % vectors == 0 && view.heads * vectors > kWarp;
+  const bool fills_warps = wide && kWarp % vectors == 0 && view.heads * vectors % (2 * kWarp) == 0;
   if (vectors > kWarp) {
     wide ? start.template operator()<V, 2, true>() : start.template operator()<1, 2, true>();
   } else if (fills_warps && entries <= kShortRow / 2 * view.nodes) {

@@ -13,48 +13,55 @@ int32_t lane_bits(int64_t packs, int64_t most) {
   return std::countr_zero(static_cast<unsigned>(power_of_two_from(std::clamp<int64_t>(packs, 1, most))));
 }
 
-// 1 << lane_bits lanes have a row and head.
+// 1 << lane_bits lanes have a head of a few rows.
 template <class T, int kVector>
 struct HeadScores {
   static constexpr int kThreads = 256;
+  static constexpr int kRows = 4;
   HeadFeatures<T> view;
+  int32_t heads, depth;
   int32_t lane_bits;
   T* source_scores;
   T* target_scores;
 
   __device__ void operator()() const {
     const int lanes = 1 << lane_bits, lane = static_cast<int>(threadIdx.x) & (lanes - 1);
-    const int64_t item = (blockIdx.x * int64_t{kThreads} + threadIdx.x) >> lane_bits;
-    const bool there = item < view.nodes * view.heads;
-    T of_source = 0, of_target = 0;
-    if (there) {
-      const int64_t head = head_of(item);
-#pragma unroll 2
-      for (int64_t c = lane * kVector; c < view.depth; c += lanes * kVector) {
-        const auto x = load_pack<T, kVector>(view.features + item * view.depth + c);
-        const auto source = load_pack<T, kVector>(view.source + head * view.depth + c);
-        const auto target = load_pack<T, kVector>(view.target + head * view.depth + c);
+    const auto item =
+        static_cast<uint32_t>(blockIdx.x * (kThreads >> lane_bits) + (threadIdx.x >> lane_bits));
+    const int head = static_cast<int>(item % static_cast<uint32_t>(heads));
+    const int64_t first = int64_t{item / static_cast<uint32_t>(heads)} * kRows;
+    T of_source[kRows] = {}, of_target[kRows] = {};
+    for (int c = lane * kVector; c < depth; c += lanes * kVector) {
+      const auto source = load_pack<T, kVector>(view.source + head * depth + c);
+      const auto target = load_pack<T, kVector>(view.target + head * depth + c);
+      const T* from = view.features + (first * heads + head) * depth + c;
+      Pack<T, kVector> x[kRows];
+#pragma unroll
+      for (int u = 0; u < kRows; ++u)
+        x[u] = load_pack_if<T, kVector>(first + u < view.nodes, from + int64_t{u} * heads * depth);
+#pragma unroll
+      for (int u = 0; u < kRows; ++u) {
 #pragma unroll
         for (int v = 0; v < kVector; ++v) {
-          of_source += x.at[v] * source.at[v];
-          of_target += x.at[v] * target.at[v];
+          of_source[u] += x[u].at[v] * source.at[v];
+          of_target[u] += x[u].at[v] * target.at[v];
         }
       }
     }
     for (int offset = lanes / 2; offset > 0; offset /= 2) {
-      of_source += __shfl_xor_sync(kWholeWarp, of_source, offset);
-      of_target += __shfl_xor_sync(kWholeWarp, of_target, offset);
+#pragma unroll
+      for (int u = 0; u < kRows; ++u) {
+        of_source[u] += __shfl_xor_sync(kWholeWarp, of_source[u], offset);
+        of_target[u] += __shfl_xor_sync(kWholeWarp, of_target[u], offset);
+      }
     }
-    if (!there || lane != 0) return;
-    source_scores[item] = of_source;
-    target_scores[item] = of_target;
-  }
-
- private:
-  // A division of 64 bits takes as long as the rest.
-  __device__ int64_t head_of(int64_t item) const {
-    if (item <= UINT32_MAX) return static_cast<uint32_t>(item) % static_cast<uint32_t>(view.heads);
-    return item % view.heads;
+    if (lane != 0) return;
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      if (first + u >= view.nodes) break;
+      source_scores[(first + u) * heads + head] = of_source[u];
+      target_scores[(first + u) * heads + head] = of_target[u];
+    }
   }
 };
 
@@ -156,8 +163,10 @@ void head_scores_cuda(const HeadFeatures<T>& view, T* source_scores, T* target_s
   with_vector<T>(view, [&](auto vector) {
     using Task = HeadScores<T, vector()>;
     const int32_t bits = lane_bits(blocks_for(view.depth, vector()), kWarp);
-    launch(Task{view, bits, source_scores, target_scores},
-           blocks_for((view.nodes * view.heads) << bits, Task::kThreads), stream);
+    const int64_t items = blocks_for(view.nodes, Task::kRows) * view.heads;
+    launch(Task{view, static_cast<int32_t>(view.heads), static_cast<int32_t>(view.depth), bits, source_scores,
+                target_scores},
+           blocks_for(items << bits, Task::kThreads), stream);
   });
 }
 

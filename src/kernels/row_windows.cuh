@@ -40,16 +40,17 @@ template <class T, class Entries, int kVector, int kPacks, int kLanes>
 struct WindowSums {
   static constexpr int kThreads = kWindowThreads;
   static constexpr bool kTogether = kLanes == kWarp;  // a group is a warp, whose lanes share the reading
-  static constexpr int kBlocksAtOnce = kVector * kPacks > 4 ? 0 : 4;
+  static constexpr int kBlocksAtOnce = kVector * kPacks <= 4 ? 4 : kTogether ? 3 : 0;
   static constexpr int kGroups = kThreads / kLanes;
   static constexpr int kNumbers = kVector * kPacks;
-  static constexpr int kAtOnce = kTogether ? 8 : 4;
+  static constexpr int kAtOnce = 4;
   static constexpr int kColumns = kLanes * kNumbers;  // of a tile
   Entries entries;
   const T* dense;
   int32_t width;
   T* result;
   DeviceUpdate<T> update;
+  bool updates;    // `update` is something
   int64_t window;  // entries
   uint32_t tiles;
 
@@ -65,7 +66,8 @@ struct WindowSums {
 
   __device__ void operator()() const {
     __shared__ Shared shared;
-    const int64_t first = int64_t{blockIdx.x / tiles} * window;
+    const int64_t first = int64_t{tiles == 1 ? blockIdx.x : blockIdx.x / tiles} * window;
+    const int32_t column = first_column();
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     if (warp < 2) {
       const bool whole = warp == 1 && first + window >= entries.offsets[entries.rows];
@@ -76,18 +78,21 @@ struct WindowSums {
     __syncthreads();
     const int64_t end = shared.row_of_window[1];
     for (int64_t row = shared.row_of_window[0]; row < end; row += kRowsAtOnce) {
-      sum_rows(shared, row, static_cast<int>(end - row < kRowsAtOnce ? end - row : kRowsAtOnce));
+      sum_rows(shared, column, row, static_cast<int>(end - row < kRowsAtOnce ? end - row : kRowsAtOnce));
     }
   }
 
  private:
   __device__ int group() const { return static_cast<int>(threadIdx.x) / kLanes; }
   __device__ int lane() const { return static_cast<int>(threadIdx.x) % kLanes; }
-  __device__ int32_t column(int pack) const {
-    return static_cast<int32_t>(blockIdx.x % tiles) * kColumns + (pack * kLanes + lane()) * kVector;
+  // The lane's first; the others are kApart after each other.
+  static constexpr int kApart = kLanes * kVector;
+  __device__ int32_t first_column() const {
+    const int32_t tile = tiles == 1 ? 0 : static_cast<int32_t>(blockIdx.x % tiles);
+    return tile * kColumns + lane() * kVector;
   }
 
-  __device__ void sum_rows(Shared& shared, int64_t first_row, int rows) const {
+  __device__ void sum_rows(Shared& shared, int32_t column, int64_t first_row, int rows) const {
     for (int i = static_cast<int>(threadIdx.x); i <= rows; i += kThreads)
       shared.offsets[i] = entries.offsets[first_row + i];
     if (lane() == 0) shared.tail_row[group()] = -1;
@@ -95,17 +100,17 @@ struct WindowSums {
     const int64_t begin = shared.offsets[0];
     const int64_t run = (shared.offsets[rows] - begin + kGroups - 1) / kGroups;
     if constexpr (kTogether) {
-      sum_run_together(shared, first_row, rows, begin + group() * run, run);
+      sum_run_together(shared, column, first_row, rows, begin + group() * run, run);
     } else {
-      sum_run(shared, first_row, rows, begin + group() * run, run);
+      sum_run(shared, column, first_row, rows, begin + group() * run, run);
     }
     for (int i = group(); i < rows; i += kGroups) {
       if (shared.offsets[i] != shared.offsets[i + 1]) continue;
       T none[kNumbers] = {};
-      finish(first_row + i, none);
+      finish(column, first_row + i, none);
     }
     __syncthreads();
-    join(shared, first_row, begin, run);
+    join(shared, column, first_row, begin, run);
     __syncthreads();
   }
 
@@ -119,7 +124,8 @@ struct WindowSums {
     return low;
   }
 
-  __device__ void sum_run(Shared& shared, int64_t first_row, int rows, int64_t begin, int64_t run) const {
+  __device__ void sum_run(Shared& shared, int32_t column, int64_t first_row, int rows, int64_t begin,
+                          int64_t run) const {
     const int64_t last = shared.offsets[rows];
     const int64_t end = begin + run < last ? begin + run : last;
     if (begin >= end) return;
@@ -128,14 +134,14 @@ struct WindowSums {
     for (int64_t k = begin; k < end; k += kAtOnce) {
       Pack<T, kVector> packs[kAtOnce][kPacks];
       T value[kAtOnce];
-      load(k, end, packs, value);
+      load(column, k, end, packs, value);
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
         if (k + u >= end) break;
 #pragma unroll
         for (int n = 0; n < kNumbers; ++n) sums[n] += value[u] * packs[u][n / kVector].at[n % kVector];
         if (k + u + 1 < shared.offsets[row + 1]) continue;
-        leave(shared, first_row, row, begin, sums);
+        leave(shared, column, first_row, row, begin, sums);
         row = next_row(shared, rows, row);
       }
     }
@@ -144,7 +150,7 @@ struct WindowSums {
 
   // As sum_run, by a whole warp. Its lanes read an entry each and hand them round, so that what one reads and
   // reckons serves all; and entries that are zero, every second feature after dropout, cost next to nothing.
-  __device__ void sum_run_together(Shared& shared, int64_t first_row, int rows, int64_t begin,
+  __device__ void sum_run_together(Shared& shared, int32_t column, int64_t first_row, int rows, int64_t begin,
                                    int64_t run) const {
     const int64_t last = shared.offsets[rows];
     const int64_t end = begin + run < last ? begin + run : last;
@@ -158,38 +164,34 @@ struct WindowSums {
       T value[1];
       entries.read(entry, source, value);
       unsigned left = __ballot_sync(kWholeWarp, lane() < count && value[0] != 0);
-      int row_end = end_within(shared, row, first);
-      const auto leave_rows_before = [&](int at) {
-        while (row_end <= at) {
-          leave(shared, first_row, row, begin, sums);
-          row = next_row(shared, rows, row);
-          row_end = row < rows ? end_within(shared, row, first) : INT32_MAX;
-        }
-      };
-      while (left != 0) add_entries(left, source[0], value[0], leave_rows_before, sums);
-      leave_rows_before(count);
+      for (int row_end = end_within(shared, row, first);;) {
+        unsigned of_row = row_end < kWarp ? left & ((1u << row_end) - 1) : left;
+        left &= ~of_row;
+        while (of_row != 0) add_entries(of_row, column, source[0], value[0], sums);
+        if (row_end > count) break;
+        leave(shared, column, first_row, row, begin, sums);
+        row = next_row(shared, rows, row);
+        if (row == rows) break;
+        row_end = end_within(shared, row, first);
+      }
     }
     hand_on(shared, rows, row, begin, end, sums);
   }
 
-  // The next kAtOnce of the entries that are `left` of those that the lanes have.
-  template <class LeaveRowsBefore>
-  __device__ void add_entries(unsigned& left, typename Entries::Source source, T value,
-                              const LeaveRowsBefore& leave_rows_before, T (&sums)[kNumbers]) const {
-    int at[kAtOnce];
+  // The next kAtOnce of the entries that are `left` of those that the lanes have, all of one row.
+  __device__ void add_entries(unsigned& left, int32_t column, typename Entries::Source source, T value,
+                              T (&sums)[kNumbers]) const {
     T factor[kAtOnce];
     Pack<T, kVector> packs[kAtOnce][kPacks];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      at[u] = __ffs(static_cast<int>(left)) - 1;  // -1: there are no more
+      const int at = __ffs(static_cast<int>(left)) - 1;  // -1: there are no more
       left &= left - 1;
-      factor[u] = __shfl_sync(kWholeWarp, value, at[u] & (kWarp - 1));
-      load_row(at[u] >= 0, __shfl_sync(kWholeWarp, source, at[u] & (kWarp - 1)), packs[u]);
+      factor[u] = __shfl_sync(kWholeWarp, value, at & (kWarp - 1));
+      load_row(column, at >= 0, __shfl_sync(kWholeWarp, source, at & (kWarp - 1)), packs[u]);
     }
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      if (at[u] < 0) break;
-      leave_rows_before(at[u]);
 #pragma unroll
       for (int n = 0; n < kNumbers; ++n) sums[n] += factor[u] * packs[u][n / kVector].at[n % kVector];
     }
@@ -217,7 +219,7 @@ struct WindowSums {
     if (!from_before && lane() == 0) shared.tail_row[group()] = row;
   }
 
-  __device__ void load(int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
+  __device__ void load(int32_t column, int64_t k, int64_t end, Pack<T, kVector> (&packs)[kAtOnce][kPacks],
                        T (&value)[kAtOnce]) const {
     int64_t entry[kAtOnce];
     typename Entries::Source source[kAtOnce];
@@ -225,25 +227,23 @@ struct WindowSums {
     for (int u = 0; u < kAtOnce; ++u) entry[u] = k + u < end ? k + u : end - 1;
     entries.read(entry, source, value);
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) load_row(true, source[u], packs[u]);
+    for (int u = 0; u < kAtOnce; ++u) load_row(column, true, source[u], packs[u]);
   }
 
-  __device__ void load_row(bool wanted, typename Entries::Source source,
+  __device__ void load_row(int32_t column, bool wanted, typename Entries::Source source,
                            Pack<T, kVector> (&packs)[kPacks]) const {
-    // One multiplication of 32 bits by 32, where sources have no more.
-    const T* row = dense + static_cast<int64_t>(source) * width;
-#pragma unroll
-    for (int p = 0; p < kPacks; ++p) {
-      const bool inside = column(p) < width;
-      packs[p] = load_pack_if<T, kVector>(wanted & inside, row + column(p));
-    }
+    const T* row = row_from(dense + column, source, width * static_cast<int32_t>(sizeof(T)));
+    for_constants<kPacks>([&](auto p) {
+      const bool inside = column + p * kApart < width;
+      packs[p] = load_pack_if<T, kVector, p * kApart>(wanted & inside, row);
+    });
   }
 
   // A row that ends here: finished, or its last part.
-  __device__ void leave(Shared& shared, int64_t first_row, int row, int64_t begin,
+  __device__ void leave(Shared& shared, int32_t column, int64_t first_row, int row, int64_t begin,
                         T (&sums)[kNumbers]) const {
     if (shared.offsets[row] >= begin) {
-      finish(first_row + row, sums);
+      finish(column, first_row + row, sums);
     } else {
       put(shared.head[group()], sums);
     }
@@ -257,7 +257,8 @@ struct WindowSums {
   }
 
   // The group in which a row began adds up what the groups after it had of the row.
-  __device__ void join(const Shared& shared, int64_t first_row, int64_t begin, int64_t run) const {
+  __device__ void join(const Shared& shared, int32_t column, int64_t first_row, int64_t begin,
+                       int64_t run) const {
     const int row = shared.tail_row[group()];
     if (row < 0) return;
     T sums[kNumbers];
@@ -268,15 +269,23 @@ struct WindowSums {
 #pragma unroll
       for (int n = 0; n < kNumbers; ++n) sums[n] += shared.head[other][n * kLanes + lane()];
     }
-    finish(first_row + row, sums);
+    finish(column, first_row + row, sums);
   }
 
-  __device__ void finish(int64_t row, T (&sums)[kNumbers]) const {
+  __device__ void finish(int32_t column, int64_t row, T (&sums)[kNumbers]) const {
+    const int64_t at = row * width + column;
+    if (!updates) {
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        if (column + p * kApart < width) store_pack<T, kVector>(result + at + p * kApart, &sums[p * kVector]);
+      }
+      return;
+    }
     const UpdateScales<T> scales(update);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      if (column(p) < width)
-        store_updated<T, kVector>(update, scales, result, row * width + column(p), &sums[p * kVector]);
+      if (column + p * kApart < width)
+        store_updated<T, kVector>(update, scales, result, at + p * kApart, &sums[p * kVector]);
     }
   }
 };
@@ -297,10 +306,10 @@ template <class T, class Entries>
 void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t width, T* result,
                  const DeviceUpdate<T>& update, Stream stream) {
   if (entries.rows == 0 || width == 0) return;
-  // Of a small matrix one for each processor, since ten trainings may be launched together.
-  const int64_t blocks = count < kSmallMatrix ? kProcessors : 2 * kProcessors;
   const auto run = [&]<int kVector, int kPacks, int kLanes>() {
     using Task = WindowSums<T, Entries, kVector, kPacks, kLanes>;
+    // Of a small matrix one for each processor, since ten trainings may be launched together.
+    const int64_t blocks = count < kSmallMatrix && kPacks * kLanes <= kWarp ? kProcessors : 2 * kProcessors;
     const int64_t tiles = blocks_for(width, Task::kColumns);
     // Runs of 4 entries at least, and of 64 at most unless a row is longer.
     int64_t window =
@@ -308,7 +317,7 @@ void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t 
     // Rows without entries count, too: none of a matrix of those alone may be one block's.
     window =
         std::max<int64_t>(1, std::min(window, blocks_for(count, blocks_for(entries.rows, 4 * kRowsAtOnce))));
-    launch(Task{entries, dense, static_cast<int32_t>(width), result, update, window,
+    launch(Task{entries, dense, static_cast<int32_t>(width), result, update, !update.is_none(), window,
                 static_cast<uint32_t>(tiles)},
            std::max<int64_t>(1, blocks_for(count, window)) * tiles, stream);
   };
@@ -327,7 +336,8 @@ void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t 
     packs <= 4    ? run.template operator()<kWide, 1, 4>()
     : packs <= 8  ? run.template operator()<kWide, 1, 8>()
     : packs <= 16 ? run.template operator()<kWide, 1, 16>()
-                  : run.template operator()<kWide, 1, 32>();
+    : packs <= 32 ? run.template operator()<kWide, 1, 32>()
+                  : run.template operator()<kWide, 2, 32>();
   } else if (count >= kFewLanesFrom && width / vector <= 16) {
     vector == 2 ? run_few_lanes.template operator()<2>() : run_few_lanes.template operator()<1>();
   } else {

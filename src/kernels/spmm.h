@@ -65,6 +65,12 @@ struct DeviceUpdate {
   const T* coefficients = nullptr;
   const T* start = nullptr;
   T* copy = nullptr;
+
+  // Nothing but the product is wanted.
+  bool is_none() const {
+    return scale.factor == 1 && scale.times == nullptr && first == nullptr && second == nullptr &&
+           total == nullptr;
+  }
 };
 
 // Additions are in another order than the CPU's. One launch.

@@ -51,7 +51,8 @@ std::tuple<Tensor, Tensor> backward_cuda(const Tensor& result, const Tensor& gra
   count(3 * incoming.numel(), incoming, only_adds ? Tensor() : result, x_gradient, bias_gradient);
   if (only_adds && !bias_needs_gradient) return {x_gradient, bias_gradient};
   const Tensor values = result.contiguous();
-  const int64_t sums = kernels::activate_backward_sums(values.size(0), values.size(1));
+  const int64_t sums = kernels::activate_backward_sums(static_cast<kernels::Activate>(activation),
+                                                       values.size(0), values.size(1));
   const Tensor scratch = at::empty({bias_needs_gradient ? sums * values.size(1) : 0}, result.options());
   AT_DISPATCH_FLOATING_TYPES(result.scalar_type(), "qw::activate_backward", [&] {
     kernels::activate_backward_cuda<scalar_t>(

@@ -98,14 +98,17 @@ TEST_P(ActivateOf, GradientsAreThoseOfTheDefinition) {
 }
 
 TEST_P(ActivateOf, AtZeroReluHasTheSlopeZeroAndEluOne) {
-  const at::Tensor x = at::zeros({40, 9}, options()).requires_grad_();
   const at::Tensor none = at::empty({0}, options());
-  const auto gradient_of = [&](Activation activation, double p) {
-    return torch::autograd::grad({activate(x, none, activation, p, kKey).sum()}, {x})[0];
-  };
-  for (const double p : {0.0, 0.3}) {
-    EXPECT_TRUE(at::equal(gradient_of(Activation::kRelu, p), at::zeros({40, 9}, options())));
-    EXPECT_TRUE(at::equal(gradient_of(Activation::kElu, p), dropout(at::ones({40, 9}, options()), p, kKey)));
+  for (const double zero : {0.0, -0.0}) {
+    const at::Tensor x = at::full({40, 9}, zero, options()).requires_grad_();
+    const auto gradient_of = [&](Activation activation, double p) {
+      return torch::autograd::grad({activate(x, none, activation, p, kKey).sum()}, {x})[0];
+    };
+    for (const double p : {0.0, 0.3}) {
+      const at::Tensor kept = dropout(at::ones({40, 9}, options()), p, kKey);
+      EXPECT_TRUE(at::equal(gradient_of(Activation::kRelu, p), at::zeros({40, 9}, options())));
+      EXPECT_TRUE(at::equal(gradient_of(Activation::kElu, p), kept));
+    }
   }
 }
 

@@ -115,7 +115,7 @@ void expect_rows_of(const std::vector<int64_t>& lengths, int64_t width, at::Scal
 }
 
 TEST(Spmm, ShortRowsBesideLongOnes) {
-  for (const int64_t width : {3, 7, 8, 24, 47, 48, 130, 256, 300}) {
+  for (const int64_t width : {3, 7, 8, 24, 47, 48, 130, 256, 300, 600}) {
     expect_rows_of({0, 1, 500, 3, 2, 1000, 33, 0, 129, 4, 65, 1, 2, 3}, width, at::kFloat);
     expect_rows_of({0, 1, 500, 3, 2, 1000, 33, 0, 129, 4, 65, 1, 2, 3}, width, at::kDouble);
   }
