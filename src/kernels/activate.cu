@@ -138,8 +138,8 @@ struct Forward {
       T values[kAtOnce][4];
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        const int64_t quad = first + u * stride < end ? first + u * stride : first;
-        load_four<kWhole>(x + 4 * quad, size - 4 * quad, values[u]);
+        const int64_t quad = first + u * stride;
+        if (quad < end) load_four<kWhole>(x + 4 * quad, size - 4 * quad, values[u]);
       }
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
@@ -184,7 +184,8 @@ struct Backward {
       T incoming[kAtOnce][4], results[kAtOnce][4] = {};
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        const int64_t quad = first + u * stride < end ? first + u * stride : first;
+        const int64_t quad = first + u * stride;
+        if (quad >= end) continue;
         load_four<kWhole>(gradient + 4 * quad, size - 4 * quad, incoming[u]);
         if (x_gradient != nullptr) load_four<kWhole>(values + 4 * quad, size - 4 * quad, results[u]);
       }

@@ -127,8 +127,8 @@ void add_reproduce_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("WHAT")
       ->required();
   FieldTable table("qw reproduce");
-  table.add("models", arguments->options.models, "NAMES", "only these models");
-  table.add("datasets", arguments->options.datasets, "NAMES", "only these data sets");
+  table.add("models", arguments->options.models, "NAMES", "only these models: gcn,gat");
+  table.add("datasets", arguments->options.datasets, "NAMES", "only these data sets: cora,texas");
   table.add("runs", arguments->options.runs, {1, 1e6}, "runs of every cell, with the published seeds");
   table.add("device", arguments->device, "NAME", "where to learn: cpu, cuda or cuda:N");
   table.add("out", arguments->out, "DIR",

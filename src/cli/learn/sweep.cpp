@@ -356,8 +356,8 @@ void add_sweep_command(CLI::App& app, const GlobalOptions& global) {
   table.add("presets", arguments->presets, "FILE",
             "presets to begin with, instead of qw's own, where a sweep has a base");
   table.add("device", arguments->device, "NAME", "where to learn: cpu, cuda or cuda:N");
-  table.add("data", arguments->data, "NAMES", "only these data sets of the sweep");
-  table.add("model", arguments->model, "NAMES", "only these models of the sweep");
+  table.add("data", arguments->data, "NAMES", "only these data sets of the sweep: cora,texas");
+  table.add("model", arguments->model, "NAMES", "only these models of the sweep: gcn,gat");
   table.add("samples", arguments->samples, {0, 1e9},
             "how many options to try at first; 0: as the sweep says");
   table.add("first_runs", arguments->first_runs, {0, 1e6}, "runs of each of them; 0: as the sweep says");
