@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/graph_attention_narrow.h"
 #include "kernels/graph_attention_warp.cuh"
 
 namespace qw::kernels {
@@ -47,7 +48,7 @@ struct Forward {
     const LanesHere lanes(tiles, view, tile);
     for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
                       [&](int64_t row, int64_t begin, int64_t end, bool together) {
-                        const Share share(begin, end, together);
+                        const Share<> share(begin, end, together);
                         State state;
                         add_entries(lanes, row, share, now, scratch, state);
                         fold(lanes, state);
@@ -64,7 +65,7 @@ struct Forward {
 
  private:
   // All that is gathered is asked for as soon as its columns are known: of a short row everything at once.
-  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share& share, uint32_t now,
+  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share<>& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T target = lanes.has_head ? view.target_scores[row * view.heads + lanes.head] : T{0};
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
@@ -204,6 +205,8 @@ template <class T>
 void graph_attention_forward_cuda(const AttentionView<T>& view, const Count& epoch,
                                   const AttentionStatistics<T>& statistics, T* result, int64_t entries,
                                   Stream stream) {
+  if (is_narrow_attention(view, entries))
+    return narrow_attention_forward(view, epoch, statistics, result, entries, stream);
   const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors, auto deep) {
     launch(Forward<T, vector(), vectors(), deep()>{view, epoch, statistics, result, tiles},
            int64_t{tiles.row_blocks} * tiles.tiles, stream);

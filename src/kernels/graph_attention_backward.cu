@@ -1,7 +1,8 @@
 #include <cmath>
 
 #include "kernels/graph_attention.h"
-#include "kernels/graph_attention_warp.cuh"
+#include "kernels/graph_attention_narrow.h"
+#include "kernels/graph_attention_teams.cuh"
 
 namespace qw::kernels {
 namespace {
@@ -86,7 +87,7 @@ struct BackwardColumns {
     const LanesHere lanes(tiles, view, tile);
     for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
                       [&](int64_t row, int64_t begin, int64_t end, bool together) {
-                        const Share share(begin, end, together);
+                        const Share<> share(begin, end, together);
                         State state;
                         add_entries(lanes, row, share, now, scratch, state);
                         fold(lanes, state);
@@ -103,7 +104,7 @@ struct BackwardColumns {
 
  private:
   // As forward: what is gathered is asked for as soon as its columns are known.
-  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share& share, uint32_t now,
+  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share<>& share, uint32_t now,
                               Scratch& scratch, State& state) const {
     const T source = lanes.has_head ? view.source_scores[row * view.heads + lanes.head] : T{0};
     const T* features = row_from(view.features, row, tiles.row_bytes);
@@ -279,10 +280,11 @@ struct BackwardColumns {
   }
 };
 
-// Sums over the entries of a row, and over the heads of an entry.
-template <class T>
+// Sums over the entries of a row, and over the heads of an entry: a row by a team of lanes.
+template <class T, int kTeam>
 struct BackwardRows {
   static constexpr int kThreads = kBlockThreads;
+  static constexpr int kTeams = kThreads / kTeam;
   const int64_t* offsets;
   int64_t nodes;
   int64_t heads;
@@ -294,42 +296,33 @@ struct BackwardRows {
   int32_t long_row;
 
   __device__ void operator()() const {
-    __shared__ T handed[kWarps][kWarp];
-    const int lane = static_cast<int>(threadIdx.x % kWarp), warp = static_cast<int>(threadIdx.x / kWarp);
     for (int64_t first = 0; first < heads; first += head_lanes()) {
-      const int64_t head = first + (lane & (head_lanes() - 1));
-      for_rows_of_block(offsets, nodes, static_cast<int64_t>(blockIdx.x) * kWarps, long_row,
-                        [&](int64_t row, int64_t begin, int64_t end, bool together) {
-                          const Share share(begin, end, together);
-                          T sum = sum_of(share.begin, share.end, head);
-                          if (together) {
-                            handed[warp][lane] = sum;
-                            __syncthreads();
-                            sum = 0;
-                            for (int w = 0; w < kWarps; ++w) sum += handed[w][lane];
-                            __syncthreads();
-                            if (warp != 0) return;
-                          }
-                          write(row, head, sum);
-                        });
+      const int64_t head = first + (lane() & (head_lanes() - 1));
+      for_rows_of_teams<kTeam, kThreads>(
+          offsets, nodes, long_row, [&](int64_t, const auto& share) { return sum_of(share, head); },
+          [](T& sum, T other) { sum += other; },
+          [&](int64_t row, bool, T sum) {
+            if (lane() < head_lanes() && head < heads) target_gradient[row * heads + head] = sum;
+          });
     }
   }
 
  private:
+  __device__ int lane() const { return static_cast<int>(threadIdx.x % kTeam); }
   __device__ int head_lanes() const { return 1 << head_bits; }
 
-  __device__ T sum_of(int64_t begin, int64_t end, int64_t head) const {
-    const int entry_lane = static_cast<int>(threadIdx.x % kWarp) >> head_bits;
-    const int entry_lanes = kWarp >> head_bits;
+  __device__ T sum_of(const Share<kTeam, kThreads>& share, int64_t head) const {
+    const int entry_lane = lane() >> head_bits, entry_lanes = kTeam >> head_bits;
     T sum = 0;
 #pragma unroll 4
-    for (int64_t at = begin + entry_lane; at < end; at += entry_lanes) {
+    for (int64_t at = share.begin + entry_lane; at < share.end; at += entry_lanes) {
       if (head < heads) sum += scores_gradient[at * heads + head];
     }
     if (edge_products != nullptr) {
-      for (int64_t at = begin; at < end; at += entry_lanes) add_heads(at + entry_lane, end, head);
+      for (int64_t at = share.begin; __any_sync(kWholeWarp, at < share.end); at += entry_lanes)
+        add_heads(at + entry_lane, share.end, head);
     }
-    return sum_modulo(sum, head_lanes());
+    return team_sum<kTeam>(sum, head_lanes());
   }
 
   __device__ void add_heads(int64_t entry, int64_t end, int64_t head) const {
@@ -338,11 +331,6 @@ struct BackwardRows {
       product += __shfl_xor_sync(kWholeWarp, product, offset);
     if (entry >= end || (head & (head_lanes() - 1)) != 0) return;
     edge_gradient[entry] = head == 0 ? product : edge_gradient[entry] + product;
-  }
-
-  __device__ void write(int64_t row, int64_t head, T sum) const {
-    if (threadIdx.x % kWarp < static_cast<unsigned>(head_lanes()) && head < heads)
-      target_gradient[row * heads + head] = sum;
   }
 };
 
@@ -369,6 +357,8 @@ template <class T>
 void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const Count& epoch, const T* facts,
                                            const T* gradient, const AttentionColumnGradients<T>& gradients,
                                            int64_t entries, Stream stream) {
+  if (is_narrow_attention(view, entries))
+    return narrow_attention_backward_columns(view, epoch, facts, gradient, gradients, entries, stream);
   const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors, auto deep) {
     launch(BackwardColumns<T, vector(), vectors(), deep()>{view, epoch, facts, gradient, gradients, tiles},
            int64_t{tiles.row_blocks} * tiles.tiles, stream);
@@ -380,10 +370,17 @@ template <class T>
 void graph_attention_backward_rows_cuda(const AttentionView<T>& view, const T* scores_gradient,
                                         const T* edge_products, T* target_gradient, T* edge_gradient,
                                         int64_t entries, Stream stream) {
-  using Task = BackwardRows<T>;
-  launch(Task{view.offsets, view.nodes, view.heads, scores_gradient, edge_products, target_gradient,
-              edge_gradient, bits_for(view.heads), long_row_of(view.nodes, entries)},
-         blocks_for(view.nodes, kWarps), stream);
+  const auto start = [&](auto team) {
+    using Task = BackwardRows<T, team()>;
+    launch(Task{view.offsets, view.nodes, view.heads, scores_gradient, edge_products, target_gradient,
+                edge_gradient, bits_for(view.heads), long_row_of(view.nodes, entries)},
+           blocks_for(view.nodes, Task::kTeams), stream);
+  };
+  if (view.heads <= kTeamForShortRows && has_short_rows(view.nodes, entries)) {
+    start(std::integral_constant<int, kTeamForShortRows>());
+  } else {
+    start(std::integral_constant<int, kWarp>());
+  }
 }
 
 template void graph_attention_row_facts_cuda(const AttentionView<float>&, const AttentionStatistics<float>&,

@@ -138,15 +138,18 @@ __device__ void for_rows_of_block(const int64_t* offsets, int64_t nodes, int64_t
   }
 }
 
-// The part of a row that a warp has: all of it, or of a long row an eighth.
+// The part of a row that a team of kTeam lanes has: all of it, or of a long row as much as any other of the
+// block's teams.
+template <int kTeam = kWarp, int kThreads = kBlockThreads>
 struct Share {
   int64_t begin;
   int64_t end;
 
   __device__ Share(int64_t row_begin, int64_t row_end, bool together) : begin(row_begin), end(row_end) {
     if (!together) return;
-    const int64_t length = (row_end - row_begin + kWarps - 1) / kWarps;
-    begin = row_begin + static_cast<int64_t>(threadIdx.x / kWarp) * length;
+    constexpr int kTeams = kThreads / kTeam;
+    const int64_t length = (row_end - row_begin + kTeams - 1) / kTeams;
+    begin = row_begin + static_cast<int64_t>(threadIdx.x / kTeam) * length;
     end = begin + length < row_end ? begin + length : row_end;
   }
 };
@@ -210,6 +213,8 @@ __device__ void store_pack(T* to, const T (&values)[V], T factor) {
   *reinterpret_cast<Pack<T, V>*>(to) = pack;
 }
 
+inline bool has_short_rows(int64_t nodes, int64_t entries) { return entries <= kShortRow / 2 * nodes; }
+
 // In small graphs a long row would be waited for; in large ones there is other work meanwhile.
 inline int32_t long_row_of(int64_t nodes, int64_t entries) {
   const int64_t average = blocks_for(entries, std::max<int64_t>(nodes, 1));
@@ -266,7 +271,7 @@ void with_tiles(const AttentionView<T>& view, int64_t entries, const Body& body,
   const bool fills_warps = wide && kWarp % vectors == 0 && view.heads * vectors % (2 * kWarp) == 0;
   if (vectors > kWarp) {
     wide ? start.template operator()<V, 2, true>() : start.template operator()<1, 2, true>();
-  } else if (fills_warps && entries <= kShortRow / 2 * view.nodes) {
+  } else if (fills_warps && has_short_rows(view.nodes, entries)) {
     start.template operator()<V, 2, false>();
   } else {
     wide ? start.template operator()<V, 1, false>() : start.template operator()<1, 1, false>();

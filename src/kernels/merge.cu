@@ -198,9 +198,8 @@ class Merger {
       for (size_t i = 0; i < nodes.size(); ++i) add_kernel(i, nodes[i], kernels[i].launch);
       return;
     }
-    const auto at_once = static_cast<size_t>(found->second.slots);
-    for (size_t begin = 0; begin < nodes.size(); begin += at_once) {
-      add_common_launch(found->second, kernels, begin, std::min(nodes.size(), begin + at_once));
+    for (size_t begin = 0; begin < nodes.size(); begin += kSlots) {
+      add_common_launch(found->second, kernels, begin, std::min(nodes.size(), begin + kSlots));
     }
   }
 
@@ -214,7 +213,7 @@ class Merger {
 
   void add_common_launch(const MergeableKernel& kernel, const std::vector<KernelNode>& kernels, size_t begin,
                          size_t end) {
-    std::vector<char> slots(static_cast<size_t>(kernel.slots) * kernel.slot_bytes, 0);
+    std::vector<char> slots(static_cast<size_t>(kSlots) * kernel.slot_bytes, 0);
     unsigned blocks = 0;
     for (size_t i = begin; i < end; ++i) {
       std::memcpy(slots.data() + (i - begin) * kernel.slot_bytes, kernels[i].launch.kernelParams[0],

@@ -1,5 +1,5 @@
-// Several captured graphs of CUDA as one: where they launch the same kernel at the same place, with their own
-// data, one launch does it for all (launch.cuh).
+// Several captured graphs of CUDA as one: side by side, and where they launch the same kernel at the same
+// place, with their own data, one launch does it for two of them (launch.cuh).
 #pragma once
 
 #include <cstdint>

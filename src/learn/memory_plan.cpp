@@ -148,7 +148,7 @@ class Counted {
 // Up to here runs are small: their memory adds up little, and threads inside one would wait for each other
 // more than they work.
 constexpr int64_t kEdgesForParallelRuns = 2'000'000;
-constexpr int64_t kRunsOnDevice = 16;  // as many as one launch of the smaller kernels takes
+constexpr int64_t kRunsOnDevice = 16;  // more fill a device no better
 
 }  // namespace
 

@@ -56,7 +56,7 @@ struct MemoryPlan {
 };
 
 // How many trainings are done side by side where memory allows: on small graphs as many as the CPU has
-// threads, or as one launch on a GPU takes; large ones keep a device busy one at a time.
+// threads, or as a GPU gains by; large ones keep a device busy one at a time.
 int64_t most_at_once(const at::Device& device, int64_t edges);
 
 // Runs at once: the most, and on a GPU with so many `available` bytes (0: not known) no more than fit.

@@ -1,0 +1,88 @@
+// Graph attention where a row needs less than a warp: teams of kTeam lanes have a row each, so that
+// a warp does several rows by the same instructions.
+#pragma once
+
+#include "kernels/graph_attention_warp.cuh"
+
+namespace qw::kernels::attention {
+
+constexpr int kTeamForShortRows = 16;
+
+// The rows of a block by its teams, one each, then the long ones by all teams together:
+//   state = of_share(row, share);  by a team for its share of a row. Shuffles need whole warps, so that a
+//   team
+//                                  without a row does this, too, for none of the entries of row 0
+//   join(state, other);            lane by lane what two teams have of a long row
+//   write(row, is_empty, state);   by the lanes of one team
+template <int kTeam, int kThreads, class OfShare, class Join, class Write>
+__device__ void for_rows_of_teams(const int64_t* offsets, int64_t nodes, int long_row,
+                                  const OfShare& of_share, const Join& join, const Write& write) {
+  constexpr int kTeams = kThreads / kTeam;
+  static_assert(kTeams <= kWarp);
+  using ShareHere = Share<kTeam, kThreads>;
+  using State = decltype(of_share(int64_t{0}, ShareHere(0, 0, false)));
+  __shared__ State handed[kThreads];
+  const int lane = static_cast<int>(threadIdx.x % kWarp), team = static_cast<int>(threadIdx.x / kTeam);
+  const int64_t first_row = static_cast<int64_t>(blockIdx.x) * kTeams;
+  const bool is_row = lane < kTeams && first_row + lane < nodes;
+  const int64_t offset = is_row ? offsets[first_row + lane] : 0;
+  const int64_t next = is_row ? offsets[first_row + lane + 1] : 0;
+  const unsigned rows = __ballot_sync(kWholeWarp, is_row);
+  const unsigned long_rows = __ballot_sync(kWholeWarp, is_row && next - offset > long_row);
+#pragma unroll 1
+  for (int turn = -1; turn < kTeams; ++turn) {
+    const bool together = turn >= 0;
+    if (together && (long_rows >> turn & 1) == 0) continue;
+    const int which = together ? turn : team;
+    bool owned = together || ((rows & ~long_rows) >> which & 1) != 0;
+    const int64_t row = owned ? first_row + which : 0;
+    const int64_t begin = __shfl_sync(kWholeWarp, offset, which);
+    const int64_t end = __shfl_sync(kWholeWarp, next, which);
+    State state = of_share(row, ShareHere(begin, owned ? end : begin, together));
+    if (together) {
+      handed[threadIdx.x] = state;
+      __syncthreads();
+      const State* of_lane = handed + threadIdx.x % kTeam;
+      state = of_lane[0];
+      for (int other = 1; other < kTeams; ++other) join(state, of_lane[other * kTeam]);
+      __syncthreads();
+      owned = team == 0;
+    }
+    if (owned) write(row, begin == end, state);
+  }
+}
+
+// Sums over the lanes of a team that are equal modulo `period`, a power of two: each of them gets it.
+template <int kTeam, class T>
+__device__ T team_sum(T value, int period = 1) {
+  for (int offset = period; offset < kTeam; offset <<= 1) value += __shfl_xor_sync(kWholeWarp, value, offset);
+  return value;
+}
+
+template <int kTeam, class T>
+__device__ T team_largest(T value) {
+#pragma unroll
+  for (int offset = 1; offset < kTeam; offset <<= 1) {
+    const T other = __shfl_xor_sync(kWholeWarp, value, offset);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// To lane k of a team the sum of values[k] over its lanes: each turn adds halves, and a lane keeps its own.
+template <int kTeam, class T>
+__device__ T team_sum_of_own(T (&values)[kTeam]) {
+#pragma unroll
+  for (int half = kTeam / 2; half > 0; half /= 2) {
+    const bool upper = (threadIdx.x & half) != 0;
+#pragma unroll
+    for (int i = 0; i < half; ++i) {
+      const T kept = upper ? values[i + half] : values[i];
+      const T given = upper ? values[i] : values[i + half];
+      values[i] = kept + __shfl_xor_sync(kWholeWarp, given, half);
+    }
+  }
+  return values[0];
+}
+
+}  // namespace qw::kernels::attention
