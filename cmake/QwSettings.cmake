@@ -54,4 +54,8 @@ set(QW_HAS_CUDA 0)
 if(QW_TORCH)
   include(QwCuda)
   include(QwTorch)
+  find_package(SQLite3)
+  if(SQLite3_FOUND AND NOT TARGET SQLite3::SQLite3)
+    add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)  # its older name
+  endif()
 endif()
