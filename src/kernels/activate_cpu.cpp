@@ -31,11 +31,11 @@ struct Partition {
   int64_t end(int64_t task) const { return std::min(rows, (task + 1) * rows_per_task); }
 };
 
-// By a mask, not by a choice: one instruction less where NaN must stay NaN. It must, so that a training that
-// has gone astray shows.
 template <class T>
 using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
+// By a mask, not by a choice: one instruction less where NaN must stay NaN. It must, so that a training that
+// has gone astray shows.
 template <class T>
 QW_INLINE T zero_where(bool condition, T value) {
   return std::bit_cast<T>(std::bit_cast<Word<T>>(value) & ~(Word<T>{0} - Word<T>{condition}));

@@ -322,7 +322,7 @@ struct BackwardRows {
       for (int64_t at = share.begin; __any_sync(kWholeWarp, at < share.end); at += entry_lanes)
         add_heads(at + entry_lane, share.end, head);
     }
-    return team_sum<kTeam>(sum, head_lanes());
+    return sum_modulo<kTeam>(sum, head_lanes());
   }
 
   __device__ void add_heads(int64_t entry, int64_t end, int64_t head) const {

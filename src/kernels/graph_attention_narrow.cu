@@ -82,7 +82,7 @@ struct NarrowForward {
         score = raw * slope_at(raw, view.negative_slope);
       }
       if (entry + kTeam < share.end) next = view.columns[entry + kTeam];
-      const T highest = team_largest<kTeam>(score > state.maximum ? score : state.maximum);
+      const T highest = largest_modulo<kTeam>(score > state.maximum ? score : state.maximum, 1);
       const T base = highest == kLowest ? T{0} : highest;
       const T shrink = state.maximum == kLowest ? T{0} : std::exp(state.maximum - base);
       state.maximum = highest;
@@ -93,7 +93,7 @@ struct NarrowForward {
       if (view.dropout.active) coefficient *= dropout_factor(view.dropout, now, entry);
       state.total = state.total * shrink + gathered.weighted_sum(coefficient);
     }
-    state.sum = team_sum<kTeam>(state.sum);
+    state.sum = sum_modulo<kTeam>(state.sum, 1);
     return state;
   }
 
@@ -183,7 +183,7 @@ struct NarrowBackwardColumns {
         if (gradients.edge_products != nullptr) gradients.edge_products[place] = unweighted * dot;
       }
     }
-    state.sum = team_sum<kTeam>(state.sum);
+    state.sum = sum_modulo<kTeam>(state.sum, 1);
     return state;
   }
 

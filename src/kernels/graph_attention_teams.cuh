@@ -9,9 +9,8 @@ namespace qw::kernels::attention {
 constexpr int kTeamForShortRows = 16;
 
 // The rows of a block by its teams, one each, then the long ones by all teams together:
-//   state = of_share(row, share);  by a team for its share of a row. Shuffles need whole warps, so that a
-//   team
-//                                  without a row does this, too, for none of the entries of row 0
+//   state = of_share(row, share);  by a team for its share of a row; also by one without a row, for none of
+//                                  row 0's entries, since shuffles need whole warps
 //   join(state, other);            lane by lane what two teams have of a long row
 //   write(row, is_empty, state);   by the lanes of one team
 template <int kTeam, int kThreads, class OfShare, class Join, class Write>
@@ -50,23 +49,6 @@ __device__ void for_rows_of_teams(const int64_t* offsets, int64_t nodes, int lon
     }
     if (owned) write(row, begin == end, state);
   }
-}
-
-// Sums over the lanes of a team that are equal modulo `period`, a power of two: each of them gets it.
-template <int kTeam, class T>
-__device__ T team_sum(T value, int period = 1) {
-  for (int offset = period; offset < kTeam; offset <<= 1) value += __shfl_xor_sync(kWholeWarp, value, offset);
-  return value;
-}
-
-template <int kTeam, class T>
-__device__ T team_largest(T value) {
-#pragma unroll
-  for (int offset = 1; offset < kTeam; offset <<= 1) {
-    const T other = __shfl_xor_sync(kWholeWarp, value, offset);
-    value = other > value ? other : value;
-  }
-  return value;
 }
 
 // To lane k of a team the sum of values[k] over its lanes: each turn adds halves, and a lane keeps its own.

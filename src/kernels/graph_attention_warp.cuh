@@ -100,16 +100,16 @@ struct Lanes {
 template <int R, bool kDeep>
 constexpr int kBlocksOf = R > 1 && !kDeep ? 3 : 0;
 
-// Sums over the lanes that are equal modulo `period`, a power of two: each of them gets it.
-template <class T>
+// Sums over the lanes of a team that are equal modulo `period`, a power of two: each of them gets it.
+template <int kTeam = kWarp, class T>
 __device__ T sum_modulo(T value, int period) {
-  for (int offset = period; offset < kWarp; offset <<= 1) value += __shfl_xor_sync(kWholeWarp, value, offset);
+  for (int offset = period; offset < kTeam; offset <<= 1) value += __shfl_xor_sync(kWholeWarp, value, offset);
   return value;
 }
 
-template <class T>
+template <int kTeam = kWarp, class T>
 __device__ T largest_modulo(T value, int period) {
-  for (int offset = period; offset < kWarp; offset <<= 1) {
+  for (int offset = period; offset < kTeam; offset <<= 1) {
     const T other = __shfl_xor_sync(kWholeWarp, value, offset);
     value = other > value ? other : value;
   }

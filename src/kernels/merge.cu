@@ -232,7 +232,6 @@ class Merger {
     check_cuda(cudaGraphAddKernelNode(&node, graph_, after.data(), after.size(), &launch),
                "adding a common launch");
     placed(begin, end, node);
-    report_.merged += static_cast<int64_t>(end - begin);
   }
 
   void add_memset(size_t chain, cudaGraphNode_t from) {

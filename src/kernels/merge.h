@@ -16,9 +16,8 @@ using CapturedGraph = CUgraph_st*;   // cudaGraph_t
 using ReadyGraph = CUgraphExec_st*;  // cudaGraphExec_t
 
 struct MergeReport {
-  int64_t nodes = 0;   // of all graphs
-  int64_t merged = 0;  // of these, how many have become part of a common launch
-  int64_t left = 0;    // nodes of the result
+  int64_t nodes = 0;  // of all graphs
+  int64_t left = 0;   // nodes of the result
 };
 
 // Does what all the graphs do, in any order between them; each must stay until the result has been made.

@@ -263,9 +263,8 @@ std::string to_markdown(const Experiment& experiment, const std::vector<Measured
   for (const std::string& note : experiment.notes) remarks += note + "\n";
   if (std::any_of(cells.begin(), cells.end(), nothing_flows)) {
     remarks +=
-        "†: validation chose a flow that is zero everywhere, so that QW is the traditional loss there, but "
-        "for "
-        "the one weight of all edges that --edge-weights learns.\n";
+        "†: validation chose a flow that is zero everywhere, so that QW is the traditional loss there, "
+        "but for the one weight of all edges that --edge-weights learns.\n";
   }
   const auto has_copies = [](const MeasuredCell& measured) {
     return measured.cell->column == "squirrel" || measured.cell->column == "chameleon";

@@ -105,6 +105,11 @@ TEST(ReproduceCommand, SaysWhatIsWrong) {
             "cornell, photo, pubmed, squirrel, texas\n");
   EXPECT_EQ(test::qw({"reproduce", "table2", "--datasets", "texas"}).err,
             "qw reproduce: table2 has none of these models and data sets\n");
+  const test::TemporaryFolder folder;
+  const std::filesystem::path out = folder.path() / "out";
+  EXPECT_EQ(test::qw({"reproduce", "table1", "--device", "gpu", "--out", out.string()}).err,
+            "qw: --device 'gpu' is unknown; known: cpu, cuda, cuda:0, ...\n");
+  EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 }  // namespace

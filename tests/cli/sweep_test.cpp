@@ -281,6 +281,8 @@ TEST_F(SweepCommand, SaysWhatIsWrong) {
   expect_refused({"sweep", bad, "--store", missing}, 2, "qw: " + bad + ":2: is no JSON from here on");
   const std::string empty = folder_.write("empty.json", "{}");
   expect_refused({"sweep", empty, "--store", missing}, 2, "qw: " + empty + ": \"each\" names no \"data\"");
+  expect_refused({"sweep", sweep, "--store", missing, "--device", "gpu"}, 2,
+                 "qw: --device 'gpu' is unknown; known: cpu, cuda, cuda:0, ...");
   EXPECT_FALSE(std::filesystem::exists(missing));
   expect_refused({"sweep", "show", sweep}, 1, "qw: " + sweep + ": file is not a database");
 }

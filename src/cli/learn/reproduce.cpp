@@ -8,6 +8,7 @@
 #include "cli/learn/work_report.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "learn/device.h"
 #include "qw/core/error.h"
 #include "qw/report/chart.h"
 #include "qw/study/experiment.h"
@@ -97,6 +98,7 @@ void write_figure(const std::filesystem::path& path, const std::string& svg, boo
 
 void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global) {
   use_threads_in_libtorch();
+  if (!arguments.show) device_named(arguments.device);  // refused before anything is made
   const std::vector<Experiment> experiments = experiments_of(arguments);
   const std::filesystem::path folder = arguments.out;
   std::filesystem::create_directories(folder);

@@ -11,6 +11,7 @@
 #include "cli/table.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "learn/device.h"
 #include "qw/core/error.h"
 #include "qw/study/presets.h"
 #include "qw/study/sweep.h"
@@ -205,6 +206,7 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   check_wanted(description, "data", arguments.data);
   check_wanted(description, "model", arguments.model);
   check_bases(cells, missing);
+  device_named(arguments.device);  // refused before anything is made
   ResultStore store(arguments.store);
   const std::string name = std::filesystem::path(arguments.what).stem().string();
   store.set_study(name, description);
