@@ -67,16 +67,6 @@ __device__ T pulled_back(T gradient, T a) {
   return gradient;
 }
 
-// kWhole: everything is aligned, and the number of elements a multiple of four.
-template <bool kWhole, class T>
-__device__ void load_four(const T* from, int64_t left, T (&to)[4]) {
-  kWhole ? load_quad(from, to) : load_singly(from, left, to);
-}
-template <bool kWhole, class T>
-__device__ void store_four(T* to, int64_t left, const T (&from)[4]) {
-  kWhole ? store_quad(to, from) : store_singly(to, left, from);
-}
-
 // How blocks share the elements. Four elements every `stride` quads are of the same four columns: a thread
 // that takes them has one bias for each, and one sum. Strides are cut into slices of one block's threads,
 // their number into chunks; a block has a chunk of a slice. Where a stride fits into one block, it is as many
@@ -111,6 +101,7 @@ struct Shares {
   }
 };
 
+// kWhole: everything is aligned, and the number of elements a multiple of four.
 template <class T, Activate kActivation, bool kWhole>
 struct Forward {
   static constexpr int kThreads = kBlockThreads;
@@ -139,7 +130,7 @@ struct Forward {
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
         const int64_t quad = first + u * stride;
-        if (quad < end) load_four<kWhole>(x + 4 * quad, size - 4 * quad, values[u]);
+        if (quad < end) load_four(kWhole, x + 4 * quad, size - 4 * quad, values[u]);
       }
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
@@ -148,7 +139,7 @@ struct Forward {
 #pragma unroll
         for (int k = 0; k < 4; ++k) values[u][k] = activated<kActivation>(values[u][k] + shift[k]);
         if (draws) mask.apply(now, quad, dropped, values[u]);
-        store_four<kWhole>(result + 4 * quad, size - 4 * quad, values[u]);
+        store_four(kWhole, result + 4 * quad, size - 4 * quad, values[u]);
       }
     }
   }
@@ -186,8 +177,8 @@ struct Backward {
       for (int u = 0; u < kAtOnce; ++u) {
         const int64_t quad = first + u * stride;
         if (quad >= end) continue;
-        load_four<kWhole>(gradient + 4 * quad, size - 4 * quad, incoming[u]);
-        if (x_gradient != nullptr) load_four<kWhole>(values + 4 * quad, size - 4 * quad, results[u]);
+        load_four(kWhole, gradient + 4 * quad, size - 4 * quad, incoming[u]);
+        if (x_gradient != nullptr) load_four(kWhole, values + 4 * quad, size - 4 * quad, results[u]);
       }
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
@@ -195,7 +186,7 @@ struct Backward {
         if (quad >= end) break;
         if (x_gradient != nullptr) {
           pull_back(now, quad, results[u], incoming[u]);
-          store_four<kWhole>(x_gradient + 4 * quad, size - 4 * quad, incoming[u]);
+          store_four(kWhole, x_gradient + 4 * quad, size - 4 * quad, incoming[u]);
         }
 #pragma unroll
         for (int k = 0; k < 4; ++k) sum[k] += incoming[u][k];

@@ -9,7 +9,8 @@ namespace {
 template <class T>
 struct Adam {
   static constexpr int kThreads = 128;
-  static constexpr int kElements = 4 * kThreads;  // of a block, all of one tensor
+  static constexpr int kQuads = 2;                         // of a thread, which share the factors
+  static constexpr int kElements = kQuads * 4 * kThreads;  // of a block, all of one tensor
   AdamRule rule;
   Count step;
   AdamTensor<T> tensors[kAdamTensors];
@@ -21,40 +22,52 @@ struct Adam {
     while (which < kAdamTensors - 1 && blockIdx.x >= end_block[which]) ++which;
     const AdamTensor<T>& tensor = tensors[which];
     const uint32_t block = blockIdx.x - (which == 0 ? 0 : end_block[which - 1]);
-    const int64_t i = int64_t{block} * kElements + 4 * threadIdx.x;
-    const int64_t left = tensor.size - i;
-    if (left <= 0) return;
-    T parameter[4], gradient[4], first[4], second[4];
-    const bool whole = left >= 4 && (by_quads >> which & 1) != 0;
-    if (whole) {
-      load_quad(tensor.parameter + i, parameter);
-      load_quad(tensor.gradient + i, gradient);
-      load_quad(tensor.first_moment + i, first);
-      load_quad(tensor.second_moment + i, second);
-    } else {
-      load_singly(tensor.parameter + i, left, parameter);
-      load_singly(tensor.gradient + i, left, gradient);
-      load_singly(tensor.first_moment + i, left, first);
-      load_singly(tensor.second_moment + i, left, second);
-    }
-    const AdamFactors<T> f = factors_now<T>(rule, step);
+    const int64_t first = int64_t{block} * kElements + 4 * threadIdx.x;
+    if (first >= tensor.size) return;
+    const bool by_quad = (by_quads >> which & 1) != 0;
+    Quad quads[kQuads];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const T g = gradient[k] + f.weight_decay * parameter[k];
-      first[k] = f.beta1 * first[k] + f.fresh1 * g;
-      second[k] = f.beta2 * second[k] + f.fresh2 * g * g;
-      parameter[k] -= f.step_size * first[k] / (sqrt(second[k]) * f.root_scale + f.eps);
-    }
-    if (whole) {
-      store_quad(tensor.parameter + i, parameter);
-      store_quad(tensor.first_moment + i, first);
-      store_quad(tensor.second_moment + i, second);
-    } else {
-      store_singly(tensor.parameter + i, left, parameter);
-      store_singly(tensor.first_moment + i, left, first);
-      store_singly(tensor.second_moment + i, left, second);
+    for (int q = 0; q < kQuads; ++q) quads[q].load(tensor, first + q * 4 * kThreads, by_quad);
+    const AdamFactors<T> factors = factors_now<T>(rule, step);
+#pragma unroll
+    for (int q = 0; q < kQuads; ++q) {
+      quads[q].step(factors);
+      quads[q].store(tensor, first + q * 4 * kThreads, by_quad);
     }
   }
+
+ private:
+  // Four elements from `at` on, or as many as there are.
+  struct Quad {
+    T parameter[4], gradient[4], first[4], second[4];
+
+    __device__ void load(const AdamTensor<T>& tensor, int64_t at, bool by_quad) {
+      const int64_t left = tensor.size - at;
+      const bool whole = by_quad && left >= 4;
+      load_four(whole, tensor.parameter + at, left, parameter);
+      load_four(whole, tensor.gradient + at, left, gradient);
+      load_four(whole, tensor.first_moment + at, left, first);
+      load_four(whole, tensor.second_moment + at, left, second);
+    }
+
+    __device__ void step(const AdamFactors<T>& f) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const T g = gradient[k] + f.weight_decay * parameter[k];
+        first[k] = f.beta1 * first[k] + f.fresh1 * g;
+        second[k] = f.beta2 * second[k] + f.fresh2 * g * g;
+        parameter[k] -= f.step_size * first[k] / (sqrt(second[k]) * f.root_scale + f.eps);
+      }
+    }
+
+    __device__ void store(const AdamTensor<T>& tensor, int64_t at, bool by_quad) const {
+      const int64_t left = tensor.size - at;
+      const bool whole = by_quad && left >= 4;
+      store_four(whole, tensor.parameter + at, left, parameter);
+      store_four(whole, tensor.first_moment + at, left, first);
+      store_four(whole, tensor.second_moment + at, left, second);
+    }
+  };
 };
 
 template <class T>

@@ -43,49 +43,45 @@ struct Forward {
     __shared__ Scratch all[kWarps];
     Scratch& scratch = all[threadIdx.x / kWarp];
     const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
-    const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
     const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
     const LanesHere lanes(tiles, view, tile);
-    for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
-                      [&](int64_t row, int64_t begin, int64_t end, bool together) {
-                        const Share<> share(begin, end, together);
-                        State state;
-                        add_entries(lanes, row, share, now, scratch, state);
-                        fold(lanes, state);
-                        if (together) {
-                          hand_over(lanes, state, scratch);
-                          __syncthreads();
-                          if (threadIdx.x < kWarp) state = joined(lanes, all);
-                          __syncthreads();
-                          if (threadIdx.x >= kWarp) return;
-                        }
-                        write(lanes, row, begin == end, state);
-                      });
+    for_rows_of_block(
+        tiles, view.offsets, view.nodes,
+        [&](int64_t base, int32_t row, const WarpShare& share) {
+          State state;
+          add_entries(lanes, row, base, share, now, scratch, state);
+          fold(lanes, state);
+          return state;
+        },
+        [&](const State& state) { hand_over(lanes, state, scratch); }, [&] { return joined(lanes, all); },
+        [&](int32_t row, bool is_empty, const State& state) { write(lanes, row, is_empty, state); });
   }
 
  private:
   // All that is gathered is asked for as soon as its columns are known: of a short row everything at once.
-  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share<>& share, uint32_t now,
-                              Scratch& scratch, State& state) const {
-    const T target = lanes.has_head ? view.target_scores[row * view.heads + lanes.head] : T{0};
+  __device__ void add_entries(const LanesHere& lanes, int32_t row, int64_t base, const WarpShare& share,
+                              uint32_t now, Scratch& scratch, State& state) const {
+    const T target = lanes.has_head ? view.target_scores[int64_t{row} * tiles.all_heads + lanes.head] : T{0};
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
     int32_t column = 0;
     T weight = 1;
-    read_entry(share.begin + lanes.lane, share.end, column, weight);
-    for (int64_t at = share.begin; at < share.end; at += chunk) {
-      const int count = static_cast<int>(share.end - at < chunk ? share.end - at : chunk);
+    read_entry(base, share.begin + lanes.lane, share.end, column, weight);
+    for (int32_t at = share.begin; at < share.end; at += chunk) {
+      const int count = share.end - at < chunk ? share.end - at : chunk;
       __syncwarp();
       scratch.columns[lanes.lane] = column;
       scratch.weights[lanes.lane] = weight;
       __syncwarp();
-      read_entry(at + chunk + lanes.lane, share.end, column, weight);
+      read_entry(base, at + chunk + lanes.lane, share.end, column, weight);
       Gathered<T, V, R> gathered;
       gathered.load(view.features, tiles, lanes, scratch.columns, lanes.slice, count);
-      const T shrink = make_coefficients(lanes, target, at, count, now, scratch, state);
+      const T shrink = make_coefficients(lanes, target, base + at, count, now, scratch, state);
       __syncwarp();
-      for (int r = 0; r < R; ++r) {
-        const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.head_of(r));
-        for (int v = 0; v < V; ++v) state.total[r][v] *= own_shrink;
+      if (at != share.begin) {
+        for (int r = 0; r < R; ++r) {
+          const T own_shrink = __shfl_sync(kWholeWarp, shrink, lanes.head_of(r));
+          for (int v = 0; v < V; ++v) state.total[r][v] *= own_shrink;
+        }
       }
       const int step = gathered.kRows * lanes.slices;
 #pragma unroll 1
@@ -96,10 +92,10 @@ struct Forward {
     }
   }
 
-  __device__ void read_entry(int64_t entry, int64_t end, int32_t& column, T& weight) const {
+  __device__ void read_entry(int64_t base, int32_t entry, int32_t end, int32_t& column, T& weight) const {
     if (entry >= end) return;
-    column = view.columns[entry];
-    if (view.edge_weights != nullptr) weight = view.edge_weights[entry];
+    column = view.columns[base + entry];
+    if (view.edge_weights != nullptr) weight = view.edge_weights[base + entry];
   }
 
   // Returns what sums of former chunks have to be multiplied by.
@@ -109,7 +105,7 @@ struct Forward {
     if (lanes.has_head) {
 #pragma unroll 1
       for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
-        const T raw = view.source_scores[scratch.columns[k] * view.heads + lanes.head] + target;
+        const T raw = view.source_scores[int64_t{scratch.columns[k]} * tiles.all_heads + lanes.head] + target;
         const T score = raw * slope_at(raw, view.negative_slope);
         scratch.values[k * lanes.head_lanes + lanes.head_lane] = score;
         highest = score > highest ? score : highest;
@@ -128,7 +124,7 @@ struct Forward {
       state.sum += coefficient;
       coefficient *= scratch.weights[k];
       if (view.dropout.active)
-        coefficient *= dropout_factor(view.dropout, now, (at + k) * view.heads + lanes.head);
+        coefficient *= dropout_factor(view.dropout, now, (at + k) * tiles.all_heads + lanes.head);
       place = coefficient;
     }
     return shrink;
@@ -184,17 +180,18 @@ struct Forward {
     return state;
   }
 
-  __device__ void write(const LanesHere& lanes, int64_t row, bool empty, const State& state) const {
+  __device__ void write(const LanesHere& lanes, int32_t row, bool empty, const State& state) const {
     const T divisor = empty ? T{1} : state.sum;
     if (lanes.has_head && lanes.entry_lane == 0 && lanes.piece == 0) {
-      statistics.maximum[row * view.heads + lanes.head] = empty ? T{0} : state.maximum;
-      statistics.sum[row * view.heads + lanes.head] = divisor;
+      const int64_t place = int64_t{row} * tiles.all_heads + lanes.head;
+      statistics.maximum[place] = empty ? T{0} : state.maximum;
+      statistics.sum[place] = divisor;
     }
+    const T reciprocal = T{1} / divisor;
     for (int r = 0; r < R; ++r) {
-      const T reciprocal = T{1} / __shfl_sync(kWholeWarp, divisor, lanes.head_of(r));
+      const T factor = __shfl_sync(kWholeWarp, reciprocal, lanes.head_of(r));
       if (lanes.slice == 0 && lanes.has_column(r))
-        store_pack<T, V>(result + row * view.heads * view.depth + lanes.column(r), state.total[r],
-                         reciprocal);
+        store_pack<T, V>(row_from(result, row, tiles.row_bytes) + lanes.column(r), state.total[r], factor);
     }
   }
 };

@@ -82,31 +82,25 @@ struct BackwardColumns {
     __shared__ Scratch all[kWarps];
     Scratch& scratch = all[threadIdx.x / kWarp];
     const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
-    const int64_t first_row = static_cast<int64_t>(blockIdx.x % tiles.row_blocks) * kWarps;
     const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
     const LanesHere lanes(tiles, view, tile);
-    for_rows_of_block(view.offsets, view.nodes, first_row, tiles.long_row,
-                      [&](int64_t row, int64_t begin, int64_t end, bool together) {
-                        const Share<> share(begin, end, together);
-                        State state;
-                        add_entries(lanes, row, share, now, scratch, state);
-                        fold(lanes, state);
-                        if (together) {
-                          hand_over(lanes, state, scratch);
-                          __syncthreads();
-                          if (threadIdx.x < kWarp) state = joined(lanes, all);
-                          __syncthreads();
-                          if (threadIdx.x >= kWarp) return;
-                        }
-                        write(lanes, row, state);
-                      });
+    for_rows_of_block(
+        tiles, view.offsets, view.nodes,
+        [&](int64_t base, int32_t row, const WarpShare& share) {
+          State state;
+          add_entries(lanes, row, base, share, now, scratch, state);
+          fold(lanes, state);
+          return state;
+        },
+        [&](const State& state) { hand_over(lanes, state, scratch); }, [&] { return joined(lanes, all); },
+        [&](int32_t row, bool, const State& state) { write(lanes, row, state); });
   }
 
  private:
   // As forward: what is gathered is asked for as soon as its columns are known.
-  __device__ void add_entries(const LanesHere& lanes, int64_t row, const Share<>& share, uint32_t now,
-                              Scratch& scratch, State& state) const {
-    const T source = lanes.has_head ? view.source_scores[row * view.heads + lanes.head] : T{0};
+  __device__ void add_entries(const LanesHere& lanes, int32_t row, int64_t base, const WarpShare& share,
+                              uint32_t now, Scratch& scratch, State& state) const {
+    const T source = lanes.has_head ? view.source_scores[int64_t{row} * tiles.all_heads + lanes.head] : T{0};
     const T* features = row_from(view.features, row, tiles.row_bytes);
     for (int r = 0; r < R; ++r) {
       if (lanes.has_column(r)) state.features[r] = load_pack<T, V>(features + lanes.column(r));
@@ -114,14 +108,14 @@ struct BackwardColumns {
     const int chunk = chunk_of(lanes.head_lanes, kCoefficients);
     int32_t column = 0;
     int64_t entry = 0;
-    read_entry(lanes, share.begin, share.end, column, entry);
-    for (int64_t at = share.begin; at < share.end; at += chunk) {
-      const int count = static_cast<int>(share.end - at < chunk ? share.end - at : chunk);
+    read_entry(base, share.begin + lanes.lane, share.end, column, entry);
+    for (int32_t at = share.begin; at < share.end; at += chunk) {
+      const int count = share.end - at < chunk ? share.end - at : chunk;
       __syncwarp();
       scratch.columns[lanes.lane] = column;
       scratch.entries[lanes.lane] = entry;
       __syncwarp();
-      read_entry(lanes, at + chunk, share.end, column, entry);
+      read_entry(base, at + chunk + lanes.lane, share.end, column, entry);
       Gathered<T, V, R> gathered;
       gathered.load(gradient, tiles, lanes, scratch.columns, lanes.slice, count);
       if (lanes.has_head) make_coefficients(lanes, source, count, now, scratch);
@@ -141,11 +135,10 @@ struct BackwardColumns {
     }
   }
 
-  __device__ void read_entry(const LanesHere& lanes, int64_t at, int64_t end, int32_t& column,
-                             int64_t& entry) const {
-    if (at + lanes.lane >= end) return;
-    column = view.columns[at + lanes.lane];
-    entry = view.order[at + lanes.lane];
+  __device__ void read_entry(int64_t base, int32_t at, int32_t end, int32_t& column, int64_t& entry) const {
+    if (at >= end) return;
+    column = view.columns[base + at];
+    entry = view.order[base + at];
   }
 
   __device__ void make_coefficients(const LanesHere& lanes, T source, int count, uint32_t now,
@@ -153,7 +146,8 @@ struct BackwardColumns {
 #pragma unroll 1  // mostly there is one turn, and a Philox block takes many registers
     for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
       const int place = k * lanes.head_lanes + lanes.head_lane;
-      const int64_t other = scratch.columns[k] * view.heads + lanes.head, entry = scratch.entries[k];
+      const int64_t other = int64_t{scratch.columns[k]} * tiles.all_heads + lanes.head;
+      const int64_t entry = scratch.entries[k];
       const T weight = view.edge_weights != nullptr ? view.edge_weights[entry] : T{1};
       const auto fact = load_pack<T, kAttentionFacts>(facts + other * kAttentionFacts);
       const T raw = source + fact.at[kTargetScore];
@@ -161,7 +155,7 @@ struct BackwardColumns {
       const T alpha = std::exp(raw * slope - fact.at[kMaximum]) * fact.at[kReciprocal];
       T coefficient = alpha;
       if (view.dropout.active)
-        coefficient *= dropout_factor(view.dropout, now, entry * view.heads + lanes.head);
+        coefficient *= dropout_factor(view.dropout, now, entry * tiles.all_heads + lanes.head);
       scratch.unweighted[place] = coefficient;
       scratch.coefficient[place] = coefficient * weight;
       scratch.slope[place] = slope;
@@ -185,7 +179,7 @@ struct BackwardColumns {
       }
     }
     for (int offset = 1; offset < lanes.lanes_per_head; offset <<= 1) {
-      const bool reaches = lanes.position + offset < lanes.lanes_per_head;
+      const bool reaches = LanesHere::kFull || lanes.position + offset < lanes.lanes_per_head;
 #pragma unroll
       for (int u = 0; u < kRows; ++u) {
         for (int h = 0; h < kHeads; ++h) {
@@ -227,7 +221,7 @@ struct BackwardColumns {
 #pragma unroll 1
     for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
       const int place = k * lanes.head_lanes + lanes.head_lane;
-      const int64_t element = scratch.entries[k] * view.heads + lanes.head;
+      const int64_t element = scratch.entries[k] * tiles.all_heads + lanes.head;
       const T dot = scratch.dot[place];
       const T score = scratch.slope[place] * (scratch.coefficient[place] * dot - scratch.pull[place]);
       state.sum += score;
@@ -268,12 +262,12 @@ struct BackwardColumns {
     return state;
   }
 
-  __device__ void write(const LanesHere& lanes, int64_t row, const State& state) const {
+  __device__ void write(const LanesHere& lanes, int32_t row, const State& state) const {
     if (lanes.has_head && lanes.entry_lane == 0 && lanes.piece == 0)
-      gradients.source_scores[row * view.heads + lanes.head] = state.sum;
+      gradients.source_scores[int64_t{row} * tiles.all_heads + lanes.head] = state.sum;
     for (int r = 0; r < R; ++r) {
       if (lanes.slice == 0 && lanes.has_column(r)) {
-        T* to = gradients.features + row * view.heads * view.depth + lanes.column(r);
+        T* to = row_from(gradients.features, row, tiles.row_bytes) + lanes.column(r);
         store_pack<T, V>(to, state.total[r], T{1});
       }
     }

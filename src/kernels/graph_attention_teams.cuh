@@ -28,12 +28,11 @@ __device__ void for_rows_of_teams(const int64_t* offsets, int64_t nodes, int lon
   const int64_t next = is_row ? offsets[first_row + lane + 1] : 0;
   const unsigned rows = __ballot_sync(kWholeWarp, is_row);
   const unsigned long_rows = __ballot_sync(kWholeWarp, is_row && next - offset > long_row);
+  unsigned left = long_rows;
+  int which = team;
+  bool owned = ((rows & ~long_rows) >> team & 1) != 0;
 #pragma unroll 1
-  for (int turn = -1; turn < kTeams; ++turn) {
-    const bool together = turn >= 0;
-    if (together && (long_rows >> turn & 1) == 0) continue;
-    const int which = together ? turn : team;
-    bool owned = together || ((rows & ~long_rows) >> which & 1) != 0;
+  for (bool together = false;; together = owned = true) {
     const int64_t row = owned ? first_row + which : 0;
     const int64_t begin = __shfl_sync(kWholeWarp, offset, which);
     const int64_t end = __shfl_sync(kWholeWarp, next, which);
@@ -48,6 +47,9 @@ __device__ void for_rows_of_teams(const int64_t* offsets, int64_t nodes, int lon
       owned = team == 0;
     }
     if (owned) write(row, begin == end, state);
+    if (left == 0) return;
+    which = __ffs(static_cast<int>(left)) - 1;
+    left &= left - 1;
   }
 }
 

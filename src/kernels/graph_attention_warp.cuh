@@ -12,13 +12,14 @@
 
 namespace qw::kernels::attention {
 
-constexpr int kWarps = 8;  // of a block, which has as many rows
+constexpr int kWarps = 8;  // of a block
 constexpr int kBlockThreads = kWarps * kWarp;
 constexpr int kShortRow = 32;  // entries that are always left to one warp
 
 // A tile is what a warp does of a row: `heads` heads side by side or, of a deep head, one of more vectors
 // than lanes, a piece.
 struct AttentionTiles {
+  int32_t all_heads;        // of a row
   int32_t vectors;          // of a head
   int32_t heads;            // of a tile
   int32_t head_bits;        // 1 << head_bits lanes have the heads of an entry side by side
@@ -26,6 +27,7 @@ struct AttentionTiles {
   int32_t head_reciprocal;  // lane * this >> 16 is the lane divided by the lanes of a head
   int32_t pieces;           // of a head: 1 unless it is deep
   int32_t tiles;            // of a row
+  int32_t rows;             // of a block
   int32_t row_blocks;
   int32_t long_row;   // rows with more entries are shared by the block
   int32_t row_bytes;  // of what is gathered
@@ -116,43 +118,66 @@ __device__ T largest_modulo(T value, int period) {
   return value;
 }
 
-// work(row, begin, end, together) by a warp for its row of the block unless that is long, then for each long
-// row by all warps, together. The work stands once, since it is long.
-template <class Work>
-__device__ void for_rows_of_block(const int64_t* offsets, int64_t nodes, int64_t first_row, int long_row,
-                                  const Work& work) {
-  const int lane = static_cast<int>(threadIdx.x % kWarp), warp = static_cast<int>(threadIdx.x / kWarp);
-  const int64_t row = first_row + lane;
-  const int64_t offset = lane <= kWarps && row <= nodes ? offsets[row] : 0;
-  const int64_t next = __shfl_down_sync(kWholeWarp, offset, 1);
-  const unsigned rows = __ballot_sync(kWholeWarp, lane < kWarps && row < nodes);
-  const unsigned long_rows =
-      __ballot_sync(kWholeWarp, lane < kWarps && row < nodes && next - offset > long_row);
-#pragma unroll 1
-  for (int turn = -1; turn < kWarps; ++turn) {
-    const bool together = turn >= 0;
-    const int which = together ? turn : warp;
-    if (((together ? long_rows : rows & ~long_rows) >> which & 1) == 0) continue;
-    work(first_row + which, __shfl_sync(kWholeWarp, offset, which), __shfl_sync(kWholeWarp, next, which),
-         together);
-  }
-}
-
 // The part of a row that a team of kTeam lanes has: all of it, or of a long row as much as any other of the
 // block's teams.
-template <int kTeam = kWarp, int kThreads = kBlockThreads>
+template <int kTeam = kWarp, int kThreads = kBlockThreads, class Index = int64_t>
 struct Share {
-  int64_t begin;
-  int64_t end;
+  Index begin;
+  Index end;
 
-  __device__ Share(int64_t row_begin, int64_t row_end, bool together) : begin(row_begin), end(row_end) {
+  __device__ Share(Index row_begin, Index row_end, bool together) : begin(row_begin), end(row_end) {
     if (!together) return;
     constexpr int kTeams = kThreads / kTeam;
-    const int64_t length = (row_end - row_begin + kTeams - 1) / kTeams;
-    begin = row_begin + static_cast<int64_t>(threadIdx.x / kTeam) * length;
+    const Index length = (row_end - row_begin + kTeams - 1) / kTeams;
+    begin = row_begin + static_cast<Index>(threadIdx.x / kTeam) * length;
     end = begin + length < row_end ? begin + length : row_end;
   }
 };
+
+// What a warp has of a row of its block.
+using WarpShare = Share<kWarp, kBlockThreads, int32_t>;
+
+// The rows of a block, each by one of its warps, then the long ones by all warps together:
+//   state = of_share(base, row, share);  by a warp; the share's entries are counted from the block's first,
+//                                        which is `base`: 32 bits do for them, as for rows
+//   hand_over(state);                    of a long row by each warp, then by the first
+//   state = joined();
+//   write(row, is_empty, state);         by one warp
+template <class OfShare, class HandOver, class Joined, class Write>
+__device__ void for_rows_of_block(const AttentionTiles& tiles, const int64_t* offsets, int64_t nodes,
+                                  const OfShare& of_share, const HandOver& hand_over, const Joined& joined,
+                                  const Write& write) {
+  const int lane = static_cast<int>(threadIdx.x % kWarp), warp = static_cast<int>(threadIdx.x / kWarp);
+  const auto first_row = static_cast<int32_t>(blockIdx.x % tiles.row_blocks * tiles.rows);
+  const int64_t row_of_lane = int64_t{first_row} + lane;
+  const int64_t offset = offsets[row_of_lane <= nodes ? row_of_lane : nodes];
+  const int64_t base = __shfl_sync(kWholeWarp, offset, 0);
+  const auto begin = static_cast<int32_t>(offset - base);
+  const int32_t end = __shfl_down_sync(kWholeWarp, begin, 1);
+  const bool is_row = lane < tiles.rows && row_of_lane<nodes, is_long = end - begin> tiles.long_row;
+  const unsigned long_rows = __ballot_sync(kWholeWarp, is_row && is_long);
+  unsigned left = __ballot_sync(kWholeWarp, is_row && !is_long && lane % kWarps == warp);
+#pragma unroll 1  // what is done stands once, since it is long
+  for (bool together = false;; left &= left - 1) {
+    if (left == 0) {
+      if (together || long_rows == 0) return;
+      together = true;
+      left = long_rows;
+    }
+    const int which = __ffs(static_cast<int>(left)) - 1;
+    const int32_t row_begin = __shfl_sync(kWholeWarp, begin, which);
+    const int32_t row_end = __shfl_sync(kWholeWarp, end, which);
+    auto state = of_share(base, first_row + which, WarpShare(row_begin, row_end, together));
+    if (together) {
+      hand_over(state);
+      __syncthreads();
+      if (threadIdx.x < kWarp) state = joined();
+      __syncthreads();
+      if (threadIdx.x >= kWarp) continue;
+    }
+    write(first_row + which, row_begin == row_end, state);
+  }
+}
 
 template <class T>
 __device__ T dropout_factor(const AttentionDropout<T>& dropout, uint32_t epoch, int64_t element) {
@@ -238,33 +263,36 @@ bool has_wide_rows(const AttentionView<T>& view, const Tensors*... tensors) {
 }
 
 template <class T>
-AttentionTiles tiles_of(const AttentionView<T>& view, int64_t entries, int64_t vectors,
-                        int vectors_per_lane) {
+AttentionTiles tiles_of(const AttentionView<T>& view, int64_t entries, int64_t vectors, int vectors_per_lane,
+                        int rows) {
   const int64_t most_heads = std::clamp<int64_t>(vectors_per_lane * kWarp / vectors, 1, kWarp);
   const int64_t groups = blocks_for(view.heads, most_heads);
   const int64_t heads = blocks_for(view.heads, groups);
   const int64_t pieces = vectors > kWarp ? blocks_for(vectors, kWarp * vectors_per_lane) : 1;
-  return {static_cast<int32_t>(vectors),
+  return {static_cast<int32_t>(view.heads),
+          static_cast<int32_t>(vectors),
           static_cast<int32_t>(heads),
           bits_for(heads),
           bits_for(heads * vectors),
           static_cast<int32_t>(65536 / std::min<int64_t>(vectors, kWarp) + 1),
           static_cast<int32_t>(pieces),
           static_cast<int32_t>(groups * pieces),
-          static_cast<int32_t>(blocks_for(view.nodes, kWarps)),
+          rows,
+          static_cast<int32_t>(blocks_for(view.nodes, rows)),
           long_row_of(view.nodes, entries),
           static_cast<int32_t>(view.heads * view.depth * static_cast<int64_t>(sizeof(T)))};
 }
 
 // body(tiles, V, R, kDeep), the three as constants: vectors of 16 bytes where possible, else of one element.
-// Where rows are short, most of a warp's time goes into finding out what to do, and a lane has vectors of two
-// heads.
+// Where rows are short, most of a warp's time goes into finding out what to do: a lane has vectors of two
+// heads, and a warp two rows, one after the other.
 template <class T, class Body, class... Tensors>
 void with_tiles(const AttentionView<T>& view, int64_t entries, const Body& body, const Tensors*... tensors) {
   const bool wide = has_wide_rows(view, tensors...);
   const int64_t vectors = std::max<int64_t>(1, wide ? view.depth / kWide<T> : view.depth);
   const auto start = [&]<int V, int R, bool kDeep>() {
-    body(tiles_of(view, entries, vectors, R), std::integral_constant<int, V>(),
+    const int rows = Lanes<V, R, kDeep>::kFull ? 2 * kWarps : kWarps;
+    body(tiles_of(view, entries, vectors, R, rows), std::integral_constant<int, V>(),
          std::integral_constant<int, R>(), std::bool_constant<kDeep>());
   };
   constexpr int V = kWide<T>;

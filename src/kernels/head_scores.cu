@@ -70,6 +70,7 @@ struct HeadScores {
 template <class T, int kVector>
 struct HeadScoresBackward {
   static constexpr int kThreads = 256;
+  static constexpr int kBlocksAtOnce = 3;
   static constexpr int kSums = 2 * kVector;
   HeadFeatures<T> view;
   HeadScoresGradients<T> gradients;

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -128,38 +129,27 @@ KernelNode kernel_of(cudaGraphNode_t node) {
   return kernel;
 }
 
-// A graph under construction that takes over chains, place by place.
+// A graph under construction that takes over chains, kSlots at a time.
 class Merger {
  public:
-  Merger(size_t chains, MergeReport& report)
-      : last_(chains, nullptr), report_(report), known_(kernels_by_name()) {
+  explicit Merger(MergeReport& report) : report_(report), known_(kernels_by_name()) {
     check_cuda(cudaGraphCreate(&graph_, 0), "making a graph");
   }
   Merger(const Merger&) = delete;
   Merger& operator=(const Merger&) = delete;
   ~Merger() { cudaGraphDestroy(graph_); }
 
-  // The next node of every chain. False when one is of a kind that cannot be taken over.
-  bool add(const std::vector<cudaGraphNode_t>& nodes) {
-    const cudaGraphNodeType type = type_of(nodes.front());
-    for (const cudaGraphNode_t node : nodes) {
-      if (type_of(node) != type) return false;
+  using Nodes = std::vector<cudaGraphNode_t>;
+
+  // Chains of the same length, place by place. False when a node is of a kind that cannot be taken over.
+  bool add_chains(std::span<const Nodes> chains) {
+    last_.clear();
+    for (size_t place = 0; place < chains.front().size(); ++place) {
+      Nodes nodes;
+      for (const Nodes& chain : chains) nodes.push_back(chain[place]);
+      if (!add(nodes)) return false;
     }
-    switch (type) {
-      case cudaGraphNodeTypeKernel:
-        add_kernels(nodes);
-        return true;
-      case cudaGraphNodeTypeMemset:
-        for (size_t i = 0; i < nodes.size(); ++i) add_memset(i, nodes[i]);
-        return true;
-      case cudaGraphNodeTypeMemcpy:
-        for (size_t i = 0; i < nodes.size(); ++i) add_memcpy(i, nodes[i]);
-        return true;
-      case cudaGraphNodeTypeEmpty:
-        return true;
-      default:
-        return false;
-    }
+    return true;
   }
 
   void add_whole(cudaGraph_t graph) {
@@ -175,18 +165,33 @@ class Merger {
   }
 
  private:
-  std::vector<cudaGraphNode_t> before(size_t begin, size_t end) const {
-    std::set<cudaGraphNode_t> nodes(last_.begin() + begin, last_.begin() + end);
-    nodes.erase(nullptr);
-    return {nodes.begin(), nodes.end()};
+  bool add(const Nodes& nodes) {
+    const cudaGraphNodeType type = type_of(nodes.front());
+    for (const cudaGraphNode_t node : nodes) {
+      if (type_of(node) != type) return false;
+    }
+    Nodes added;
+    switch (type) {
+      case cudaGraphNodeTypeKernel:
+        added = add_kernels(nodes);
+        break;
+      case cudaGraphNodeTypeMemset:
+        for (const cudaGraphNode_t node : nodes) added.push_back(add_memset(node));
+        break;
+      case cudaGraphNodeTypeMemcpy:
+        for (const cudaGraphNode_t node : nodes) added.push_back(add_memcpy(node));
+        break;
+      case cudaGraphNodeTypeEmpty:
+        return true;
+      default:
+        return false;
+    }
+    report_.left += static_cast<int64_t>(added.size());
+    last_ = added;
+    return true;
   }
 
-  void placed(size_t begin, size_t end, cudaGraphNode_t node) {
-    std::fill(last_.begin() + begin, last_.begin() + end, node);
-    ++report_.left;
-  }
-
-  void add_kernels(const std::vector<cudaGraphNode_t>& nodes) {
+  Nodes add_kernels(const Nodes& nodes) {
     std::vector<KernelNode> kernels;
     for (const cudaGraphNode_t node : nodes) kernels.push_back(kernel_of(node));
     const auto found = known_.find(kernels.front().name);
@@ -194,75 +199,66 @@ class Merger {
       return other.name == kernels.front().name &&
              other.launch.sharedMemBytes == kernels.front().launch.sharedMemBytes;
     });
-    if (nodes.size() == 1 || found == known_.end() || !same) {
-      for (size_t i = 0; i < nodes.size(); ++i) add_kernel(i, nodes[i], kernels[i].launch);
-      return;
-    }
-    for (size_t begin = 0; begin < nodes.size(); begin += kSlots) {
-      add_common_launch(found->second, kernels, begin, std::min(nodes.size(), begin + kSlots));
-    }
+    if (nodes.size() > 1 && found != known_.end() && same) return {add_common_launch(found->second, kernels)};
+    Nodes added;
+    for (size_t i = 0; i < nodes.size(); ++i) added.push_back(add_kernel(nodes[i], kernels[i].launch));
+    return added;
   }
 
-  void add_kernel(size_t chain, cudaGraphNode_t from, const CUDA_KERNEL_NODE_PARAMS& launch) {
-    const std::vector<cudaGraphNode_t> after = before(chain, chain + 1);
+  cudaGraphNode_t add_kernel(cudaGraphNode_t from, const CUDA_KERNEL_NODE_PARAMS& launch) {
     cudaGraphNode_t node;
-    check_driver(driver().add_kernel(&node, graph_, after.data(), after.size(), &launch), "adding a kernel");
+    check_driver(driver().add_kernel(&node, graph_, last_.data(), last_.size(), &launch), "adding a kernel");
     check_cuda(cudaGraphKernelNodeCopyAttributes(from, node), "adding a kernel");
-    placed(chain, chain + 1, node);
+    return node;
   }
 
-  void add_common_launch(const MergeableKernel& kernel, const std::vector<KernelNode>& kernels, size_t begin,
-                         size_t end) {
+  cudaGraphNode_t add_common_launch(const MergeableKernel& kernel, const std::vector<KernelNode>& kernels) {
     std::vector<char> slots(static_cast<size_t>(kSlots) * kernel.slot_bytes, 0);
     unsigned blocks = 0;
-    for (size_t i = begin; i < end; ++i) {
-      std::memcpy(slots.data() + (i - begin) * kernel.slot_bytes, kernels[i].launch.kernelParams[0],
-                  kernel.slot_bytes);
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      std::memcpy(slots.data() + i * kernel.slot_bytes, kernels[i].launch.kernelParams[0], kernel.slot_bytes);
       blocks = std::max(blocks, kernels[i].launch.gridDimX);
     }
     void* arguments[] = {slots.data()};
     cudaKernelNodeParams launch{};
     launch.func = const_cast<void*>(kernel.several);
-    launch.gridDim = dim3(blocks, static_cast<unsigned>(end - begin));
-    launch.blockDim = dim3(kernels[begin].launch.blockDimX);
-    launch.sharedMemBytes = kernels[begin].launch.sharedMemBytes;
+    launch.gridDim = dim3(blocks, static_cast<unsigned>(kernels.size()));
+    launch.blockDim = dim3(kernels.front().launch.blockDimX);
+    launch.sharedMemBytes = kernels.front().launch.sharedMemBytes;
     launch.kernelParams = arguments;
-    const std::vector<cudaGraphNode_t> after = before(begin, end);
     cudaGraphNode_t node;
-    check_cuda(cudaGraphAddKernelNode(&node, graph_, after.data(), after.size(), &launch),
+    check_cuda(cudaGraphAddKernelNode(&node, graph_, last_.data(), last_.size(), &launch),
                "adding a common launch");
-    placed(begin, end, node);
+    return node;
   }
 
-  void add_memset(size_t chain, cudaGraphNode_t from) {
+  cudaGraphNode_t add_memset(cudaGraphNode_t from) {
     cudaMemsetParams params;
     check_cuda(cudaGraphMemsetNodeGetParams(from, &params), "reading a graph");
-    const std::vector<cudaGraphNode_t> after = before(chain, chain + 1);
     cudaGraphNode_t node;
-    check_cuda(cudaGraphAddMemsetNode(&node, graph_, after.data(), after.size(), &params), "adding a memset");
-    placed(chain, chain + 1, node);
+    check_cuda(cudaGraphAddMemsetNode(&node, graph_, last_.data(), last_.size(), &params), "adding a memset");
+    return node;
   }
 
-  void add_memcpy(size_t chain, cudaGraphNode_t from) {
+  cudaGraphNode_t add_memcpy(cudaGraphNode_t from) {
     cudaMemcpy3DParms params;
     check_cuda(cudaGraphMemcpyNodeGetParams(from, &params), "reading a graph");
-    const std::vector<cudaGraphNode_t> after = before(chain, chain + 1);
     cudaGraphNode_t node;
-    check_cuda(cudaGraphAddMemcpyNode(&node, graph_, after.data(), after.size(), &params), "adding a copy");
-    placed(chain, chain + 1, node);
+    check_cuda(cudaGraphAddMemcpyNode(&node, graph_, last_.data(), last_.size(), &params), "adding a copy");
+    return node;
   }
 
   cudaGraph_t graph_ = nullptr;
-  std::vector<cudaGraphNode_t> last_;  // of every chain
+  Nodes last_;  // what the next waits for
   MergeReport& report_;
   std::map<std::string, MergeableKernel> known_;
 };
 
-bool merge_chains(const std::vector<std::vector<cudaGraphNode_t>>& chains, Merger& merger) {
-  for (size_t place = 0; place < chains.front().size(); ++place) {
-    std::vector<cudaGraphNode_t> nodes;
-    for (const auto& chain : chains) nodes.push_back(chain[place]);
-    if (!merger.add(nodes)) return false;
+// Chains of the same length, kSlots at a time. False when they cannot be taken over.
+bool merge_chains(std::span<const Merger::Nodes> chains, Merger& merger) {
+  for (size_t begin = 0; begin < chains.size(); begin += kSlots) {
+    const size_t count = std::min<size_t>(kSlots, chains.size() - begin);
+    if (!merger.add_chains(chains.subspan(begin, count))) return false;
   }
   return true;
 }
@@ -294,13 +290,13 @@ ReadyGraph merge_graphs(const std::vector<CapturedGraph>& graphs, MergeReport& r
   });
   if (alike) {
     MergeReport tried = report;
-    Merger merger(graphs.size(), tried);
+    Merger merger(tried);
     if (merge_chains(chains, merger)) {
       report = tried;
       return merger.ready();
     }
   }
-  Merger side_by_side(graphs.size(), report);
+  Merger side_by_side(report);
   for (const CapturedGraph graph : graphs) side_by_side.add_whole(graph);
   return side_by_side.ready();
 }

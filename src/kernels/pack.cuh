@@ -32,6 +32,10 @@ __device__ const T* row_from(const T* base, Row row, int32_t row_bytes) {
   return reinterpret_cast<const T*>(reinterpret_cast<const char*>(base) +
                                     static_cast<int64_t>(row) * row_bytes);
 }
+template <class T, class Row>
+__device__ T* row_from(T* base, Row row, int32_t row_bytes) {
+  return const_cast<T*>(row_from(const_cast<const T*>(base), row, row_bytes));
+}
 
 // from[kOffset, kOffset + kVector), or zeros unless `there`: it is not read then, and need not be valid. By
 // an instruction with a predicate. An `if` becomes a jump, and the compiler moves all that only the load

@@ -88,4 +88,14 @@ __device__ void store_singly(T* to, int64_t count, const T (&from)[4]) {
   }
 }
 
+// Four by a quad if they are `whole`, else up to four of those that are left.
+template <class T>
+__device__ void load_four(bool whole, const T* from, int64_t left, T (&to)[4]) {
+  whole ? load_quad(from, to) : load_singly(from, left, to);
+}
+template <class T>
+__device__ void store_four(bool whole, T* to, int64_t left, const T (&from)[4]) {
+  whole ? store_quad(to, from) : store_singly(to, left, from);
+}
+
 }  // namespace qw::kernels

@@ -14,6 +14,12 @@ constexpr int kMostWaiting = 60'000;  // milliseconds
 }  // namespace
 
 SqliteDatabase::SqliteDatabase(const std::filesystem::path& path) : path_(path) {
+  std::error_code unknown;
+  const std::filesystem::path folder = path.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
+    fail(fmt::format("{}: there is no folder {}", path.string(), folder.string()));
+  if (std::filesystem::is_directory(path, unknown))
+    fail(fmt::format("{} is a folder; results are kept in a file", path.string()));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path.c_str(), &handle_, kFlags, nullptr) != SQLITE_OK) {
     const std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);

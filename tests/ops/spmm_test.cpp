@@ -115,7 +115,7 @@ void expect_rows_of(const std::vector<int64_t>& lengths, int64_t width, at::Scal
 }
 
 TEST(Spmm, ShortRowsBesideLongOnes) {
-  for (const int64_t width : {3, 7, 8, 24, 47, 48, 130, 256, 300, 600}) {
+  for (const int64_t width : {3, 7, 8, 24, 47, 48, 130, 256, 272, 300, 512, 600}) {
     expect_rows_of({0, 1, 500, 3, 2, 1000, 33, 0, 129, 4, 65, 1, 2, 3}, width, at::kFloat);
     expect_rows_of({0, 1, 500, 3, 2, 1000, 33, 0, 129, 4, 65, 1, 2, 3}, width, at::kDouble);
   }
@@ -123,6 +123,21 @@ TEST(Spmm, ShortRowsBesideLongOnes) {
   many[1500] = 700;
   for (const int64_t width : {7, 64}) expect_rows_of(many, width, at::kFloat);
   for (const int64_t width : {1, 7, 64}) expect_rows_of({300, 299, 0, 301, 5000}, width, at::kFloat);
+}
+
+// A row of the dense side that is no number reaches those that have it, and no other, also where what is
+// added up at once is more than a row has.
+TEST(Spmm, OnlyWhatARowHasReachesIt) {
+  const Sparse sparse = sparse_matrix(60, 40, 0.4, at::kFloat);
+  for (const int64_t width : {7, 64, 256}) {
+    at::Tensor x = at::ones({40, width});
+    x[0].fill_(std::numeric_limits<float>::quiet_NaN());
+    const at::Tensor values = at::ones_like(sparse.values);
+    const at::Tensor has_it = spmm(sparse.pattern, values, at::eye(40).slice(1, 0, 1)).select(1, 0) != 0;
+    const at::Tensor result = spmm(sparse.pattern, values, x);
+    EXPECT_TRUE(at::equal(result.isnan().all(1), has_it)) << width;
+    EXPECT_TRUE(at::equal(result.isnan().any(1), has_it)) << width;
+  }
 }
 
 // Enough entries that few lanes of a GPU have a narrow row, with one number or two at a time.

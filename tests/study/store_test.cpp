@@ -291,7 +291,9 @@ TEST_F(Store, WhatIsSomethingElseIsRefusedAndLeftAlone) {
   }
   const std::filesystem::path nowhere = folder_.path() / "no" / "results.db";
   EXPECT_EQ(test::error_of([&] { ResultStore store(nowhere); }),
-            nowhere.string() + ": unable to open database file");
+            nowhere.string() + ": there is no folder " + nowhere.parent_path().string());
+  EXPECT_EQ(test::error_of([&] { ResultStore store(folder_.path()); }),
+            folder_.path().string() + " is a folder; results are kept in a file");
 }
 
 }  // namespace
