@@ -2,7 +2,7 @@
 # Builds, tests and measures qw on a machine with an NVIDIA GPU. What fails is reported, and the rest goes on.
 #
 #   bench/gpu.sh                      everything, in the order of ALL below
-#   bench/gpu.sh build test step      only these parts, in this order (untimed: test, sanitize, products and peer_models)
+#   bench/gpu.sh build test step      only these parts, in this order (untimed: sanitize, products and peer_models)
 #
 # Writes gpu.json, gpu.md and logs to $OUT (build/gpu). Figures of parts that ran earlier in this checkout stay;
 # EARLIER=gpu.json takes the missing ones from another machine's call.
@@ -13,9 +13,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-# What is timed has the GPU for itself; then all that is not, at once.
-ALL="build step batch flow spmm peers scale untimed"
-UNTIMED="test sanitize products peer_models"
+# The tests, and what is timed, have the GPU for themselves; then all the rest, at once.
+ALL="build test step batch flow spmm peers scale untimed"
+UNTIMED="sanitize products peer_models"
 DATA="cora squirrel computers"
 MODELS="gcn gat gin graphsage appnp bernnet chebnetii"
 SOLVERS=${SOLVERS:-bregman}
@@ -105,7 +105,7 @@ part_test() {
 # our own kernels: LibTorch's, which the tests compare with, would take many times as long. Left out are tests of the
 # host's threads, under which racecheck stands still, and one of 24,000 steps.
 part_sanitize() {
-  local tool shard pids shards=3
+  local tool shard pids shards=5
   pids=()
   for tool in memcheck racecheck; do
     rm -f "$OUT/$tool.log"
