@@ -31,7 +31,7 @@ struct Adam {
     const AdamFactors<T> factors = factors_now<T>(rule, step);
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      quads[q].step(factors);
+      quads[q].update(factors);
       quads[q].store(tensor, first + q * 4 * kThreads, by_quad);
     }
   }
@@ -50,7 +50,7 @@ struct Adam {
       load_four(whole, tensor.second_moment + at, left, second);
     }
 
-    __device__ void step(const AdamFactors<T>& f) {
+    __device__ void update(const AdamFactors<T>& f) {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const T g = gradient[k] + f.weight_decay * parameter[k];

@@ -39,25 +39,8 @@ struct Forward {
   T* result;
   AttentionTiles tiles;
 
-  __device__ void operator()() const {
-    __shared__ Scratch all[kWarps];
-    Scratch& scratch = all[threadIdx.x / kWarp];
-    const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
-    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
-    const LanesHere lanes(tiles, view, tile);
-    for_rows_of_block(
-        tiles, view.offsets, view.nodes,
-        [&](int64_t base, int32_t row, const WarpShare& share) {
-          State state;
-          add_entries(lanes, row, base, share, now, scratch, state);
-          fold(lanes, state);
-          return state;
-        },
-        [&](const State& state) { hand_over(lanes, state, scratch); }, [&] { return joined(lanes, all); },
-        [&](int32_t row, bool is_empty, const State& state) { write(lanes, row, is_empty, state); });
-  }
+  __device__ void operator()() const { do_rows_of_block(*this); }
 
- private:
   // All that is gathered is asked for as soon as its columns are known: of a short row everything at once.
   __device__ void add_entries(const LanesHere& lanes, int32_t row, int64_t base, const WarpShare& share,
                               uint32_t now, Scratch& scratch, State& state) const {

@@ -78,25 +78,8 @@ struct BackwardColumns {
   AttentionColumnGradients<T> gradients;
   AttentionTiles tiles;
 
-  __device__ void operator()() const {
-    __shared__ Scratch all[kWarps];
-    Scratch& scratch = all[threadIdx.x / kWarp];
-    const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
-    const auto now = static_cast<uint32_t>(view.dropout.active ? epoch.now() : 0);
-    const LanesHere lanes(tiles, view, tile);
-    for_rows_of_block(
-        tiles, view.offsets, view.nodes,
-        [&](int64_t base, int32_t row, const WarpShare& share) {
-          State state;
-          add_entries(lanes, row, base, share, now, scratch, state);
-          fold(lanes, state);
-          return state;
-        },
-        [&](const State& state) { hand_over(lanes, state, scratch); }, [&] { return joined(lanes, all); },
-        [&](int32_t row, bool, const State& state) { write(lanes, row, state); });
-  }
+  __device__ void operator()() const { do_rows_of_block(*this); }
 
- private:
   // As forward: what is gathered is asked for as soon as its columns are known.
   __device__ void add_entries(const LanesHere& lanes, int32_t row, int64_t base, const WarpShare& share,
                               uint32_t now, Scratch& scratch, State& state) const {
@@ -178,6 +161,7 @@ struct BackwardColumns {
         }
       }
     }
+    // In a full warp a head's lanes are a power of two, so that the first of them adds up no others.
     for (int offset = 1; offset < lanes.lanes_per_head; offset <<= 1) {
       const bool reaches = LanesHere::kFull || lanes.position + offset < lanes.lanes_per_head;
 #pragma unroll
@@ -262,7 +246,7 @@ struct BackwardColumns {
     return state;
   }
 
-  __device__ void write(const LanesHere& lanes, int32_t row, const State& state) const {
+  __device__ void write(const LanesHere& lanes, int32_t row, bool /*is_empty*/, const State& state) const {
     if (lanes.has_head && lanes.entry_lane == 0 && lanes.piece == 0)
       gradients.source_scores[int64_t{row} * tiles.all_heads + lanes.head] = state.sum;
     for (int r = 0; r < R; ++r) {

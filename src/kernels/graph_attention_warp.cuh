@@ -137,24 +137,33 @@ struct Share {
 // What a warp has of a row of its block.
 using WarpShare = Share<kWarp, kBlockThreads, int32_t>;
 
-// The rows of a block, each by one of its warps, then the long ones by all warps together:
-//   state = of_share(base, row, share);  by a warp; the share's entries are counted from the block's first,
-//                                        which is `base`: 32 bits do for them, as for rows
-//   hand_over(state);                    of a long row by each warp, then by the first
-//   state = joined();
-//   write(row, is_empty, state);         by one warp
-template <class OfShare, class HandOver, class Joined, class Write>
-__device__ void for_rows_of_block(const AttentionTiles& tiles, const int64_t* offsets, int64_t nodes,
-                                  const OfShare& of_share, const HandOver& hand_over, const Joined& joined,
-                                  const Write& write) {
+// The rows of a block, each by one of its warps, then the long ones by all warps together. A task has a view,
+// an epoch, tiles, and
+//   add_entries(lanes, row, base, share, now, scratch, state);  by a warp; the share's entries are counted
+//                                                               from the block's first, which is `base`: 32
+//                                                               bits do for a block's, as for rows
+//   fold(lanes, state);                   over the lanes
+//   hand_over(lanes, state, scratch);     of a long row by each warp, then by the first
+//   state = joined(lanes, scratch of all warps);
+//   write(lanes, row, is_empty, state);   by one warp
+template <class Task>
+__device__ void do_rows_of_block(const Task& task) {
+  __shared__ typename Task::Scratch all[kWarps];
+  typename Task::Scratch& scratch = all[threadIdx.x / kWarp];
+  const AttentionTiles& tiles = task.tiles;
+  const int64_t nodes = task.view.nodes;
+  const int tile = static_cast<int>(blockIdx.x / tiles.row_blocks);
+  const auto now = static_cast<uint32_t>(task.view.dropout.active ? task.epoch.now() : 0);
+  const typename Task::LanesHere lanes(tiles, task.view, tile);
   const int lane = static_cast<int>(threadIdx.x % kWarp), warp = static_cast<int>(threadIdx.x / kWarp);
   const auto first_row = static_cast<int32_t>(blockIdx.x % tiles.row_blocks * tiles.rows);
   const int64_t row_of_lane = int64_t{first_row} + lane;
-  const int64_t offset = offsets[row_of_lane <= nodes ? row_of_lane : nodes];
+  const int64_t offset = task.view.offsets[row_of_lane <= nodes ? row_of_lane : nodes];
   const int64_t base = __shfl_sync(kWholeWarp, offset, 0);
   const auto begin = static_cast<int32_t>(offset - base);
   const int32_t end = __shfl_down_sync(kWholeWarp, begin, 1);
-  const bool is_row = lane < tiles.rows && row_of_lane<nodes, is_long = end - begin> tiles.long_row;
+  const bool is_row = lane < tiles.rows && row_of_lane < nodes;
+  const bool is_long = end - begin > tiles.long_row;
   const unsigned long_rows = __ballot_sync(kWholeWarp, is_row && is_long);
   unsigned left = __ballot_sync(kWholeWarp, is_row && !is_long && lane % kWarps == warp);
 #pragma unroll 1  // what is done stands once, since it is long
@@ -167,15 +176,18 @@ __device__ void for_rows_of_block(const AttentionTiles& tiles, const int64_t* of
     const int which = __ffs(static_cast<int>(left)) - 1;
     const int32_t row_begin = __shfl_sync(kWholeWarp, begin, which);
     const int32_t row_end = __shfl_sync(kWholeWarp, end, which);
-    auto state = of_share(base, first_row + which, WarpShare(row_begin, row_end, together));
+    typename Task::State state;
+    task.add_entries(lanes, first_row + which, base, WarpShare(row_begin, row_end, together), now, scratch,
+                     state);
+    task.fold(lanes, state);
     if (together) {
-      hand_over(state);
+      task.hand_over(lanes, state, scratch);
       __syncthreads();
-      if (threadIdx.x < kWarp) state = joined();
+      if (threadIdx.x < kWarp) state = task.joined(lanes, all);
       __syncthreads();
       if (threadIdx.x >= kWarp) continue;
     }
-    write(first_row + which, row_begin == row_end, state);
+    task.write(lanes, first_row + which, row_begin == row_end, state);
   }
 }
 

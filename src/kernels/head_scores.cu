@@ -70,7 +70,7 @@ struct HeadScores {
 template <class T, int kVector>
 struct HeadScoresBackward {
   static constexpr int kThreads = 256;
-  static constexpr int kBlocksAtOnce = 3;
+  static constexpr int kBlocksAtOnce = sizeof(T) == 4 ? 3 : 0;  // with four rows each it waits for memory
   static constexpr int kSums = 2 * kVector;
   HeadFeatures<T> view;
   HeadScoresGradients<T> gradients;

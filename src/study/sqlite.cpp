@@ -17,7 +17,7 @@ SqliteDatabase::SqliteDatabase(const std::filesystem::path& path) : path_(path) 
   std::error_code unknown;
   const std::filesystem::path folder = path.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
-    fail(fmt::format("{}: there is no folder {}", path.string(), folder.string()));
+    fail(fmt::format("{}: there is no folder {}; make it first", path.string(), folder.string()));
   if (std::filesystem::is_directory(path, unknown))
     fail(fmt::format("{} is a folder; results are kept in a file", path.string()));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;

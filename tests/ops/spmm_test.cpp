@@ -4,6 +4,8 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <limits>
+
 #include "ops/spmm_parts.h"
 #include "support/support.h"
 

@@ -291,7 +291,7 @@ TEST_F(Store, WhatIsSomethingElseIsRefusedAndLeftAlone) {
   }
   const std::filesystem::path nowhere = folder_.path() / "no" / "results.db";
   EXPECT_EQ(test::error_of([&] { ResultStore store(nowhere); }),
-            nowhere.string() + ": there is no folder " + nowhere.parent_path().string());
+            nowhere.string() + ": there is no folder " + nowhere.parent_path().string() + "; make it first");
   EXPECT_EQ(test::error_of([&] { ResultStore store(folder_.path()); }),
             folder_.path().string() + " is a folder; results are kept in a file");
 }
