@@ -143,16 +143,16 @@ double slack_of(const Case& problem, double upper) {
 
 void check_flow(const Case& problem, const std::string& solver, const TransportColumn& result) {
   const Graph& graph = problem.graph;
-  std::vector<double> sent(graph.num_nodes(), 0.0);
+  std::vector<double> received(graph.num_nodes(), 0.0);
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
     require(std::isfinite(result.flow[e]), solver, "a flow that is not finite", result);
     require(!graph.directed() || result.flow[e] >= 0, solver, "flow against the direction", result);
-    sent[graph.heads()[e]] += result.flow[e];
-    sent[graph.tails()[e]] -= result.flow[e];
+    received[graph.heads()[e]] += result.flow[e];
+    received[graph.tails()[e]] -= result.flow[e];
   }
   if (std::isfinite(problem.slack_cost)) return;  // what is given away is no flow
   for (size_t i = 0; i < problem.labelled.size(); ++i) {
-    const double missing = sent[problem.labelled[i]] - (problem.gamma[i] - problem.mu[i]);
+    const double missing = received[problem.labelled[i]] - (problem.gamma[i] - problem.mu[i]);
     require(std::fabs(missing) <= kTolerance * problem.magnitude, solver, "a node is not served", result);
   }
 }

@@ -13,24 +13,45 @@ namespace {
 
 struct SplitOptions {
   DataArguments data;
-  std::string split = "published";
+  std::string split = "auto";
   int64_t run = 0;
   int64_t seed = -1;
   std::string out;
 };
 
-uint32_t seed_of(const SplitOptions& options) {
-  return options.seed >= 0 ? static_cast<uint32_t>(options.seed) : kPublishedSeeds[options.run];
+// The split of the run, and the seed it is drawn by.
+struct Drawn {
+  std::string spec;
+  uint32_t seed = 0;
+  Split split;
+
+  bool is_stored() const { return spec.starts_with("stored"); }
+};
+
+Drawn draw(const Dataset& dataset, const SplitOptions& options) {
+  const RunSplit chosen = split_of_run(dataset, options.split, options.run);
+  const uint32_t seed = options.seed >= 0 ? static_cast<uint32_t>(options.seed)
+                                          : kPublishedSeeds[chosen.same_draw ? 0 : options.run];
+  return {chosen.spec, seed, make_split(dataset, chosen.spec, seed)};
 }
 
-bool is_stored(const SplitOptions& options) { return options.split.starts_with("stored"); }
+nlohmann::ordered_json sizes_json(const SplitSizes& sizes) {
+  const auto row = [](const SplitSizes::Row& each) {
+    return nlohmann::ordered_json{
+        {"class", each.name}, {"train", each.train}, {"val", each.val}, {"test", each.test}};
+  };
+  nlohmann::ordered_json classes = nlohmann::ordered_json::array();
+  for (const SplitSizes::Row& each : sizes.classes) classes.push_back(row(each));
+  return classes;
+}
 
-nlohmann::ordered_json as_json(const Dataset& dataset, const SplitOptions& options, const Split& split) {
-  nlohmann::ordered_json document = {{"name", dataset.name}, {"split", options.split}};
-  if (!is_stored(options)) document["seed"] = seed_of(options);
-  document["train"] = split.train;
-  document["val"] = split.val;
-  document["test"] = split.test;
+nlohmann::ordered_json as_json(const Dataset& dataset, const Drawn& drawn) {
+  nlohmann::ordered_json document = {{"name", dataset.name}, {"split", drawn.spec}};
+  if (!drawn.is_stored()) document["seed"] = drawn.seed;
+  document["classes"] = sizes_json(split_sizes(dataset.targets, drawn.split));
+  document["train"] = drawn.split.train;
+  document["val"] = drawn.split.val;
+  document["test"] = drawn.split.test;
   return document;
 }
 
@@ -48,9 +69,11 @@ std::string as_csv(const Dataset& dataset, const Split& split) {
 
 void make(const SplitOptions& options, const GlobalOptions& global) {
   const Dataset dataset = load(options.data);
-  const Split split = make_split(dataset, options.split, seed_of(options));
+  const Drawn drawn = draw(dataset, options);
+  const Split& split = drawn.split;
   check_split(split, dataset.targets);
-  const nlohmann::ordered_json document = as_json(dataset, options, split);
+  for (const std::string& warning : split_warnings(split_sizes(dataset.targets, split))) say(warning);
+  const nlohmann::ordered_json document = as_json(dataset, drawn);
   if (!options.out.empty()) {
     write_file_atomically(options.out,
                           options.out.ends_with(".csv") ? as_csv(dataset, split) : json_line(document));
@@ -59,9 +82,9 @@ void make(const SplitOptions& options, const GlobalOptions& global) {
     print_json(document);
     return;
   }
-  print_text(fmt::format("{}, {}{}: {} train, {} val, {} test{}\n", dataset.name, options.split,
-                         is_stored(options) ? "" : fmt::format(", seed {}", seed_of(options)),
-                         split.train.size(), split.val.size(), split.test.size(),
+  print_text(fmt::format("{}, {}{}: {} train, {} val, {} test{}\n", dataset.name, drawn.spec,
+                         drawn.is_stored() ? "" : fmt::format(", seed {}", drawn.seed), split.train.size(),
+                         split.val.size(), split.test.size(),
                          options.out.empty() ? "" : ", written to " + options.out));
 }
 
@@ -77,10 +100,12 @@ void add_data_split(CLI::App& data, const GlobalOptions& global) {
   }
   command->footer("Splits, with their defaults:" + methods);
   FieldTable table("qw data split");
-  table.add("split", options->split, "SPEC",
-            "published, per-class, random or stored, with options after a colon");
+  table.add(
+      "split", options->split, "SPEC",
+      "auto: the data's own, or as in the paper for its graphs, else stratified; or one of those below, "
+      "with options after a colon");
   table.add("run", options->run, {0, kPublishedSeeds.size() - 1.0},
-            "use this one of the ten published seeds");
+            "of this run: which of the ten published seeds, of the folds or of the stored splits");
   table.add("seed", options->seed, {0, 4294967295.0}, "use this seed instead");
   table.add("out", options->out, "FILE",
             "write the split here: id,split when FILE ends in .csv, JSON otherwise");

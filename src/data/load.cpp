@@ -9,6 +9,7 @@
 #include "data/cache.h"
 #include "data/load_fields.h"
 #include "data/readers/reader.h"
+#include "data/split_file.h"
 #include "qw/core/error.h"
 #include "qw/data/card.h"
 #include "qw/data/check.h"
@@ -32,6 +33,7 @@ LoadOptions merged(LoadOptions card, const LoadOptions& user) {
   overrule(card.features, user.features);
   overrule(card.drop, user.drop);
   overrule(card.split_column, user.split_column);
+  overrule(card.split_file, user.split_file);
   overrule(card.source, user.source);
   overrule(card.destination, user.destination);
   overrule(card.edge_cost, user.edge_cost);
@@ -40,7 +42,7 @@ LoadOptions merged(LoadOptions card, const LoadOptions& user) {
 }
 
 bool heeds(std::string_view reader, std::string_view option) {
-  if (option == "directed" || option == "one_hot") return true;
+  if (option == "directed" || option == "one_hot" || option == "split_file") return true;
   return reader == kCsvReader.name || (reader == kOgbReader.name && option == "target");
 }
 
@@ -65,6 +67,10 @@ Dataset read_card(const DatasetCard& card, const fs::path& folder, const LoadOpt
   const LoadOptions all = merged(card.options, options);
   Dataset dataset = reader_named(card.reader).read(FolderFiles(folder), card.entry, all);
   dataset.name = card.name;
+  dataset.of_paper = card.of_paper;
+  // Planetoid's files have no masks: their one split is a convention of the format.
+  const bool has_masks = !dataset.splits.empty() && card.reader != kPlanetoidReader.name;
+  if (card.of_paper && !has_masks) dataset.default_split = "published";
   if (!card.warning.empty()) dataset.notes.push_back(card.warning);
   check_consistent(dataset);
   return dataset;
@@ -144,6 +150,9 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
   table.add("features", options.features, "COL,...", "node CSV: use only these columns as features");
   table.add("drop", options.drop, "COL,...", "node CSV: leave these columns out");
   table.add("split_column", options.split_column, "COL", "node CSV: column of train, val, test");
+  table.add(
+      "split_file", options.split_file, "FILE",
+      "CSV of node ids and parts (train, val, test), one column for each run; or JSON of qw data split");
   table.add("source", options.source, "COL", "edge CSV: column of the first end");
   table.add("destination", options.destination, "COL", "edge CSV: column of the second end");
   table.add("edge_cost", options.edge_cost, "COL", "edge CSV: column of transport costs, at least 0");
@@ -183,7 +192,13 @@ Dataset read_dataset(const std::string& what, const LoadOptions& options) {
 }  // namespace
 
 Dataset load_dataset(const std::string& what, const LoadOptions& options) {
+  if (!options.split_column.empty() && !options.split_file.empty())
+    fail_usage("--split-column and --split-file both say who trains: give one of them");
   Dataset dataset = read_dataset(what, options);
+  if (!options.split_file.empty()) {
+    dataset.splits = read_split_file(options.split_file, dataset);
+    dataset.default_split = "stored";
+  }
   if (options.one_hot) dataset.targets = one_hot(dataset.targets);
   return dataset;
 }

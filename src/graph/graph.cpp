@@ -51,8 +51,8 @@ void check_edges(const EdgeList& edges) {
   parallel_for(static_cast<int64_t>(count), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       if (!is_node(edges.heads[e]) || !is_node(edges.tails[e])) {
-        fail(fmt::format("edge {} joins nodes {} and {}, but nodes are 0 to {}", e, edges.heads[e],
-                         edges.tails[e], edges.num_nodes - 1));
+        fail(fmt::format("edge {} joins nodes {} and {}, but nodes are 0 to {}", e, edges.tails[e],
+                         edges.heads[e], edges.num_nodes - 1));
       }
     }
   });
@@ -225,12 +225,12 @@ Graph Graph::build(EdgeList edges, const GraphOptions& options, BuildReport* rep
     }
   }
   if (options.directed) {
-    storage->out = {row_offsets(storage->heads, edges.num_nodes), storage->tails, {}};
-    storage->out.edges.resize(storage->tails.size());
-    std::iota(storage->out.edges.begin(), storage->out.edges.end(), EdgeId{0});
-    storage->in.offsets = row_offsets(storage->tails, edges.num_nodes);
-    scatter_arcs(storage->tails, storage->heads, storage->in.offsets, storage->in.neighbours,
-                 storage->in.edges);
+    storage->in = {row_offsets(storage->heads, edges.num_nodes), storage->tails, {}};
+    storage->in.edges.resize(storage->tails.size());
+    std::iota(storage->in.edges.begin(), storage->in.edges.end(), EdgeId{0});
+    storage->out.offsets = row_offsets(storage->tails, edges.num_nodes);
+    scatter_arcs(storage->tails, storage->heads, storage->out.offsets, storage->out.neighbours,
+                 storage->out.edges);
   } else {
     Storage::Rows& both = storage->out;
     both.offsets = row_offsets_of_both_ends(storage->heads, storage->tails, edges.num_nodes);

@@ -60,7 +60,7 @@ ReloadedFlow full_flow(const SafetensorsFile& file, const std::string& name, int
     if (std::min(heads[k], tails[k]) < 0 ||
         std::max(heads[k], tails[k]) >= static_cast<int64_t>(place.size())) {
       fail(fmt::format("{}: has an edge from {} to {}, which the data it was trained on has not", name,
-                       heads[k], tails[k]));
+                       tails[k], heads[k]));
     }
     repeat = k > 0 && heads[k] == heads[k - 1] && tails[k] == tails[k - 1] ? repeat + 1 : 0;
     const NodeId head = place[heads[k]], tail = place[tails[k]];

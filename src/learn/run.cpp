@@ -27,18 +27,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kEpochsAtOnce = 50;
 
-std::string split_of_run(const TrainRequest& request, const Dataset& dataset, int64_t run) {
-  const Targets& targets = dataset.targets;
-  const bool own_split = dataset.format == "csv" && !dataset.splits.empty();
-  if (request.split == "stored" || (request.split == "auto" && own_split)) {
-    const auto stored = static_cast<int64_t>(std::max<size_t>(1, dataset.splits.size()));
-    return fmt::format("stored:index={}", run % stored);
-  }
-  if (request.split != "auto") return request.split;
-  const bool as_published = !targets.classes.empty() && targets.labelled() == dataset.graph.num_nodes();
-  return as_published ? "published" : "random:train=0.6,val=0.2";
-}
-
 // Where memory does not suffice, says what would fit.
 template <class Work>
 void within_memory(const Dataset& dataset, const TrainRequest& request, const Work& work) {
@@ -228,8 +216,9 @@ Json part_json(const std::vector<RunResult>& results, Metrics RunResult::*part) 
 }  // namespace
 
 Split split_of(const TrainRequest& request, const Dataset& dataset, int64_t run) {
-  return make_split(dataset, split_of_run(request, dataset, run),
-                    static_cast<uint32_t>(seed_of_run(request, run)));
+  const RunSplit chosen = split_of_run(dataset, request.split, run);
+  return make_split(dataset, chosen.spec,
+                    static_cast<uint32_t>(seed_of_run(request, chosen.same_draw ? 0 : run)));
 }
 
 void train_all(const Dataset& dataset, const std::string& device, const std::string& scale_features,

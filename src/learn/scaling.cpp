@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -12,9 +13,9 @@ namespace {
 
 std::string chosen_scaling(const std::string& kind, const Dataset& data) {
   if (kind != "auto") return kind;
-  if (data.format == "csv") return data.features.sparse ? "none" : "columns";
+  if (data.of_paper && !data.targets.classes.empty()) return "rows";
   const bool generated = data.format == "csbm" || data.format == "karate";
-  return !data.targets.classes.empty() && !generated ? "rows" : "none";
+  return generated ? "none" : "columns";
 }
 
 struct Moments {
@@ -49,28 +50,84 @@ Features dense_copy(const Features& features) {
   return dense;
 }
 
+// Calls visit(column, value) for every stored number.
+template <class Visit>
+void for_numbers(const Features& features, const Visit& visit) {
+  if (!features.sparse) {
+    for (size_t at = 0; at < features.dense.size(); ++at) visit(at % features.columns, features.dense[at]);
+    return;
+  }
+  for (size_t at = 0; at < features.values.size(); ++at) visit(features.indices[at], features.values[at]);
+}
+
+std::vector<Moments> column_moments(const Features& features) {
+  std::vector<Moments> moments(features.columns);
+  const auto rows = static_cast<double>(features.rows);
+  std::vector<double> sums(features.columns, 0.0), squares(features.columns, 0.0);
+  std::vector<int64_t> zeros(features.columns, features.sparse ? features.rows : 0);
+  for_numbers(features, [&](int64_t column, float value) { sums[column] += value; });
+  for (int64_t column = 0; column < features.columns; ++column) moments[column].mean = sums[column] / rows;
+  for_numbers(features, [&](int64_t column, float value) {
+    const double difference = value - moments[column].mean;
+    squares[column] += difference * difference;
+    zeros[column] -= features.sparse ? 1 : 0;
+  });
+  for (int64_t column = 0; column < features.columns; ++column) {
+    squares[column] += static_cast<double>(zeros[column]) * moments[column].mean * moments[column].mean;
+    const double deviation = std::sqrt(squares[column] / rows);
+    if (deviation > 0) moments[column].deviation = deviation;
+  }
+  return moments;
+}
+
+// Columns that speak for themselves: 0 and 1, or counts of words.
+std::vector<bool> columns_to_leave(const Features& features) {
+  std::vector<bool> leave(features.columns, true);
+  for_numbers(features, [&](int64_t column, float value) {
+    const bool count = features.sparse && value >= 0 && value == std::trunc(value);
+    if (value != 0.0f && value != 1.0f && !count) leave[column] = false;
+  });
+  return leave;
+}
+
 }  // namespace
 
 FeatureScaling::FeatureScaling(const std::string& kind, const Dataset& trained_on)
-    : kind_(chosen_scaling(kind, trained_on)) {
+    : kind_(chosen_scaling(kind, trained_on)), chosen_(kind == "auto") {
   const Features& features = trained_on.features;
   if (kind_ != "columns") return;
-  if (features.sparse) {
-    kind_ = "none";  // shifting would fill it
-    return;
-  }
+  shifts_ = !features.sparse;
+  const std::vector<Moments> moments = column_moments(features);
+  const std::vector<bool> leave =
+      chosen_ ? columns_to_leave(features) : std::vector<bool>(features.columns, false);
   for (int64_t column = 0; column < features.columns; ++column) {
-    const Moments moments = moments_of([&](const auto& each) {
-      for (int64_t row = 0; row < features.rows; ++row) each(features.dense[row * features.columns + column]);
-    });
-    mean_.push_back(moments.mean);
-    factor_.push_back(1.0 / moments.deviation);
+    mean_.push_back(leave[column] || !shifts_ ? 0.0 : moments[column].mean);
+    factor_.push_back(leave[column] ? 1.0 : 1.0 / moments[column].deviation);
+    scaled_columns_ += !leave[column];
   }
+  if (scaled_columns_ == 0) kind_ = "none";
+}
+
+std::string FeatureScaling::summary() const {
+  const auto columns = static_cast<int64_t>(factor_.size());
+  std::string done = kind_ == "rows"      ? "each row is divided by its sum"
+                     : kind_ == "columns" ? fmt::format("{} of {} columns are {}", scaled_columns_, columns,
+                                                        shifts_ ? "brought to mean 0 and deviation 1"
+                                                                : "divided by their deviation")
+                                          : "as they are";
+  return fmt::format("features: {}{}", done, chosen_ ? " (--scale-features)" : "");
 }
 
 Features FeatureScaling::apply(const Features& features) const {
   if (kind_ == "rows") return row_normalised(features);
   if (kind_ != "columns") return features;
+  if (!shifts_ && features.sparse) {
+    Features scaled = features;
+    for (size_t at = 0; at < scaled.values.size(); ++at) {
+      scaled.values[at] = static_cast<float>(scaled.values[at] * factor_[scaled.indices[at]]);
+    }
+    return scaled;
+  }
   Features scaled = dense_copy(features);
   for (int64_t row = 0; row < features.rows; ++row) {
     for (int64_t column = 0; column < features.columns; ++column) {

@@ -49,7 +49,6 @@ class Maker {
                       const std::vector<std::string>& methods, const Json& instead) {
     ExperimentCell made;
     made.request.data = data;
-    made.request.split = "auto";
     Json chosen{{"model", model}};
     for (const std::string& method : methods) {
       const std::string name = fmt::format("{}/{}/{}", data, model, method);
@@ -295,7 +294,6 @@ void baselines(Maker& maker) {
     add("mlp, CE", maker.cell(data, "mlp", {"ce"}, {{"solver", "ce"}}));
     ExperimentCell propagation;
     propagation.request.data = data;
-    propagation.request.split = "auto";
     set_options(propagation.request, {{"model", "none"}, {"solver", "label-propagation"}}, "baselines");
     propagation.preset = "the usual settings";
     add("label propagation", std::move(propagation));

@@ -33,8 +33,8 @@ class Decomposer {
       if (carries && head == tail) ++found_.cycles;
       if (!carries || head == tail) left_[edge] = 0;
       if (backwards) left_[edge] = -left_[edge];
-      excess_[head] += left_[edge];
-      excess_[tail] -= left_[edge];
+      excess_[tail] += left_[edge];
+      excess_[head] -= left_[edge];
     }
   }
 
@@ -51,7 +51,7 @@ class Decomposer {
 
  private:
   double leaving(EdgeId edge, NodeId node) const {
-    return graph_.heads()[edge] == node ? left_[edge] : -left_[edge];
+    return graph_.tails()[edge] == node ? left_[edge] : -left_[edge];
   }
 
   // An edge by which flow leaves the node, or -1.
@@ -109,7 +109,7 @@ class Decomposer {
 
   void take_from_edges(size_t first, double amount) {
     for (size_t i = first; i < edges_.size(); ++i) {
-      left_[edges_[i]] += graph_.heads()[edges_[i]] == nodes_[i] ? -amount : amount;
+      left_[edges_[i]] += graph_.tails()[edges_[i]] == nodes_[i] ? -amount : amount;
     }
   }
 
@@ -151,18 +151,18 @@ void check_flow(const Graph& graph, std::span<const double> flow, double toleran
                           : graph.directed() && flow[edge] < 0 ? "against the direction of the graph"
                                                                : nullptr;
     if (problem != nullptr) {
-      fail(fmt::format("flow: edge {} from {} to {} carries {}, {}", edge, graph.heads()[edge],
-                       graph.tails()[edge], flow[edge], problem));
+      fail(fmt::format("flow: edge {} from {} to {} carries {}, {}", edge, graph.tails()[edge],
+                       graph.heads()[edge], flow[edge], problem));
     }
   }
 }
 
-// (S f)[node]
+// -(S f)[node]
 double sent_by(const Graph& graph, std::span<const double> flow, NodeId node) {
   double sent = 0;
   const auto add = [&](EdgeId edge) {
-    sent += graph.heads()[edge] == node ? flow[edge] : 0;
-    sent -= graph.tails()[edge] == node ? flow[edge] : 0;
+    sent += graph.tails()[edge] == node ? flow[edge] : 0;
+    sent -= graph.heads()[edge] == node ? flow[edge] : 0;
   };
   for (const EdgeId edge : graph.out().edges_of(node)) add(edge);
   if (graph.directed()) {

@@ -1,4 +1,7 @@
 // A graph and its labelled nodes as networks that can be solved apart.
+//
+// A network sends what the graph receives: its edges run from head to tail and a node's supply is gamma - mu,
+// so that flow and potential of the network are those of the graph without a change of sign.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +19,7 @@ struct Piece {
   Arcs arcs;
   Routes routes;
   std::vector<int64_t> rows;  // per constrained node: its position in `labelled`
-  std::vector<EdgeId> edges;  // per network edge: the graph's, in the same direction; -1: slack
+  std::vector<EdgeId> edges;  // per network edge: the graph's; -1: slack
 };
 
 // Components of the graph without its unlabelled nodes, largest first, each with a ground if one of its nodes

@@ -181,10 +181,11 @@ TEST_F(Explain, DirectedGraphs) {
     expect_consistent(result, predicted(out, id));
     for (const json& shown : result.at("transport")) {
       for (const json& path : shown.at("paths")) {
-        const bool sends = path.at("amount") > 0.0;  // what leaves a node raises its score
+        const bool receives = path.at("amount") > 0.0;
         for (size_t i = 1; i < path.at("path").size(); ++i) {
           const std::string a = path.at("path")[i - 1], b = path.at("path")[i];
-          EXPECT_TRUE(contains(kEdges, "\n" + (sends ? a + "," + b : b + "," + a) + "\n")) << a << " - " << b;
+          EXPECT_TRUE(contains(kEdges, "\n" + (receives ? b + "," + a : a + "," + b) + "\n"))
+              << a << " - " << b;
         }
       }
     }

@@ -16,14 +16,14 @@
 namespace qw::test {
 
 struct FrontDoorCase {
-  std::string name;                                         // of the test: CamelCase
+  std::string name;                                        // of the test: CamelCase
   std::vector<std::pair<std::string, std::string>> files;  // name and contents
   // What follows "qw", split at blanks; DIR stands for the folder of the files, as in
   // "data info --edges DIR/e.csv". Commands that print results should have --json.
   std::string command;
   int exit_code = 0;
-  std::vector<std::string> says;           // each is part of standard error
-  std::vector<std::string> does_not_say;   // none is part of standard error
+  std::vector<std::string> says;                               // each is part of standard error
+  std::vector<std::string> does_not_say;                       // none is part of standard error
   std::vector<std::pair<std::string, nlohmann::json>> values;  // JSON pointer into standard output, value
 };
 

@@ -92,7 +92,7 @@ TEST(MatrixMarket, HasNoWeightsWhenAllAreOne) {
 TEST(MatrixMarket, KeepsArcsWhenDirected) {
   const Dataset dataset = read(std::string(kGeneral) + "3 3 3\n1 2 2\n2 1 3\n3 1 1\n", true);
   EXPECT_TRUE(dataset.graph.directed());
-  EXPECT_EQ(edges_of(dataset.graph), (WeightedEdges{{0, 1, 2}, {1, 0, 3}, {2, 0, 1}}));
+  EXPECT_EQ(edges_of(dataset.graph), (WeightedEdges{{0, 1, 3}, {0, 2, 1}, {1, 0, 2}}));
   EXPECT_TRUE(dataset.notes.empty());
 }
 

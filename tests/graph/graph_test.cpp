@@ -50,9 +50,9 @@ void expect_adjacency(const Graph& graph) {
   std::map<std::pair<NodeId, NodeId>, EdgeId> out, in;
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
     const NodeId head = graph.heads()[e], tail = graph.tails()[e];
-    out[{head, tail}] = e;
-    in[{tail, head}] = e;
-    if (!graph.directed()) out[{tail, head}] = e;
+    out[{tail, head}] = e;
+    in[{head, tail}] = e;
+    if (!graph.directed()) out[{head, tail}] = e;
   }
   if (!graph.directed()) in = out;
   for (const auto& [side, expected] : {std::pair{graph.out(), out}, std::pair{graph.in(), in}}) {
@@ -80,8 +80,20 @@ TEST(Graph, DirectedEdgesStandAsGiven) {
   GraphOptions options;
   options.directed = true;
   const Graph graph = Graph::build(edge_list(4, {{2, 1}, {1, 2}, {0, 3}, {1, 2}}), options);
-  EXPECT_EQ(edges_of(graph), (Pairs{{0, 3}, {1, 2}, {2, 1}}));
+  EXPECT_EQ(edges_of(graph), (Pairs{{1, 2}, {2, 1}, {3, 0}}));  // (head, tail)
   expect_adjacency(graph);
+}
+
+TEST(Graph, AnArcRunsFromItsTailToItsHead) {
+  GraphOptions options;
+  options.directed = true;
+  const Graph graph = Graph::build(edge_list(2, {{0, 1}}), options);
+  EXPECT_EQ(graph.tails()[0], 0);
+  EXPECT_EQ(graph.heads()[0], 1);
+  EXPECT_EQ(graph.out().degree(0), 1U);
+  EXPECT_EQ(graph.in().degree(1), 1U);
+  EXPECT_EQ(graph.out().degree(1), 0U);
+  EXPECT_EQ(graph.in().degree(0), 0U);
 }
 
 TEST(Graph, MatchesTheDefinitionForAnyNumberOfThreads) {

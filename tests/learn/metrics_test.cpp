@@ -164,18 +164,49 @@ TEST(FeatureScaling, ChoosesByWhereTheDataIsFrom) {
   const auto scaled = [&](const std::string& kind, Dataset data) {
     return FeatureScaling(kind, data).apply(data.features);
   };
-  EXPECT_EQ(scaled("auto", table("planetoid", numbers, 2)).dense, (std::vector<float>{0.25, 0.75, 0.5, 0.5}));
+  Dataset of_paper = table("planetoid", numbers, 2);
+  of_paper.of_paper = true;
+  EXPECT_EQ(scaled("auto", of_paper).dense, (std::vector<float>{0.25, 0.75, 0.5, 0.5}));
+  EXPECT_EQ(scaled("auto", table("planetoid", numbers, 2)).dense, (std::vector<float>{-1, 1, 1, -1}))
+      << "row sums are for the paper's graphs";
   EXPECT_EQ(scaled("rows", table("csv", numbers, 2)).dense, (std::vector<float>{0.25, 0.75, 0.5, 0.5}));
   EXPECT_EQ(scaled("auto", table("csbm", numbers, 2)).dense, numbers);
   EXPECT_EQ(scaled("none", table("csv", numbers, 2)).dense, numbers);
-  Dataset values = table("ogb", numbers, 2);
-  values.targets = value_targets({1, 2});
-  EXPECT_EQ(scaled("auto", values).dense, numbers);
-  Dataset sparse = table("csv", numbers, 2);
-  sparse.features = features_from_rows(4, {0, 1, 2}, {0, 3}, {2.0f, 4.0f});
-  for (const char* kind : {"auto", "columns"}) {
-    EXPECT_EQ(scaled(kind, sparse).values, sparse.features.values);
-  }
+}
+
+TEST(FeatureScaling, LeavesZerosAndOnesAsTheyAre) {
+  const Dataset data = table("csv", {0, 1, 1, 3, 0, 5}, 2);
+  const FeatureScaling scaling("auto", data);
+  const Features scaled = scaling.apply(data.features);
+  EXPECT_EQ(scaled.dense[0], 0.0f);
+  EXPECT_EQ(scaled.dense[2], 1.0f);
+  EXPECT_FLOAT_EQ(scaled.dense[1], -std::sqrt(1.5f));
+  EXPECT_EQ(scaling.summary(),
+            "features: 1 of 2 columns are brought to mean 0 and deviation 1 (--scale-features)");
+  EXPECT_FLOAT_EQ(FeatureScaling("columns", data).apply(data.features).dense[0], -std::sqrt(0.5f));
+  const Dataset flags = table("csv", {0, 1, 1, 0}, 2);
+  EXPECT_EQ(FeatureScaling("auto", flags).kind(), "none");
+}
+
+// Of sparse features the zeros count, and stay zero.
+TEST(FeatureScaling, DividesSparseColumnsByTheirDeviation) {
+  Dataset data = table("csv", {0}, 1);
+  data.features = features_from_rows(6, {0, 2, 3, 4}, {0, 1, 0, 5}, {0.5f, 3.0f, 2.0f, 1.0f});
+  ASSERT_TRUE(data.features.sparse);
+  const auto deviation = [](double a, double b, double c) {
+    const double mean = (a + b + c) / 3;
+    return std::sqrt(((a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean)) / 3);
+  };
+  const FeatureScaling all("columns", data), chosen("auto", data);
+  const Features scaled = all.apply(data.features), bag = chosen.apply(data.features);
+  ASSERT_TRUE(scaled.sparse);
+  EXPECT_FLOAT_EQ(scaled.values[0], static_cast<float>(0.5 / deviation(0.5, 2, 0)));
+  EXPECT_FLOAT_EQ(scaled.values[1], static_cast<float>(3 / deviation(3, 0, 0)));
+  EXPECT_FLOAT_EQ(scaled.values[2], static_cast<float>(2 / deviation(0.5, 2, 0)));
+  EXPECT_FLOAT_EQ(bag.values[0], scaled.values[0]);
+  EXPECT_EQ(bag.values[1], 3.0f) << "a count of words stays";
+  EXPECT_EQ(bag.values[3], 1.0f);
+  EXPECT_EQ(chosen.summary(), "features: 1 of 6 columns are divided by their deviation (--scale-features)");
 }
 
 TEST(TargetScaling, StandardisesByTheTrainingNodesAndBack) {

@@ -19,15 +19,15 @@ using test::Training;
 Graph star_with_a_tail(bool directed = false) {
   EdgeList edges;
   edges.num_nodes = 45;
-  const auto add = [&](NodeId head, NodeId tail) {
-    edges.heads.push_back(head);
-    edges.tails.push_back(tail);
-    edges.weights.push_back(0.5 + 0.1 * static_cast<double>((head + 3 * tail) % 7));
+  const auto add = [&](NodeId from, NodeId to) {
+    edges.tails.push_back(from);
+    edges.heads.push_back(to);
+    edges.weights.push_back(0.5 + 0.1 * static_cast<double>((from + 3 * to) % 7));
   };
   for (NodeId leaf = 1; leaf <= 16; ++leaf) add(0, leaf);
   add(0, 17);
   for (NodeId node = 17; node < 24; ++node) add(node, node + 1);
-  for (const auto& [head, tail] : {std::pair(25, 26), {26, 27}, {27, 28}, {25, 28}}) add(head, tail);
+  for (const auto& [from, to] : {std::pair(25, 26), {26, 27}, {27, 28}, {25, 28}}) add(from, to);
   GraphOptions options;
   options.directed = directed;
   return Graph::build(edges, options);
@@ -46,8 +46,8 @@ Problem star_problem(const std::string& solver, const std::string& model, bool d
 at::Tensor dense_adjacency(const Graph& graph) {
   at::Tensor dense = at::zeros({graph.num_nodes(), graph.num_nodes()}, at::kDouble);
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
-    dense[graph.tails()[e]][graph.heads()[e]] += graph.weights()[e];
-    if (!graph.directed()) dense[graph.heads()[e]][graph.tails()[e]] += graph.weights()[e];
+    dense[graph.heads()[e]][graph.tails()[e]] += graph.weights()[e];
+    if (!graph.directed()) dense[graph.tails()[e]][graph.heads()[e]] += graph.weights()[e];
   }
   return dense;
 }

@@ -59,8 +59,8 @@ TEST_P(EitherGraph, GivesTheAdjacencyAndItsTranspose) {
   at::Tensor expected = at::zeros({6, 6}, at::kDouble);
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
     const int64_t head = graph.heads()[e], tail = graph.tails()[e];
-    expected[tail][head] += graph.weights()[e];
-    if (!graph.directed() && head != tail) expected[head][tail] += graph.weights()[e];
+    expected[head][tail] += graph.weights()[e];
+    if (!graph.directed() && head != tail) expected[tail][head] += graph.weights()[e];
   }
   EXPECT_TRUE(at::equal(dense_of(tensors.adjacency()), expected));
   expect_transpose(tensors.mean().pattern);

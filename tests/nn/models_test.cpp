@@ -135,8 +135,8 @@ TEST_P(EveryModel, UndirectedIsBothDirections) {
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
     for (const auto& [from, to] :
          {std::pair(graph.heads()[e], graph.tails()[e]), std::pair(graph.tails()[e], graph.heads()[e])}) {
-      both.heads.push_back(from);
-      both.tails.push_back(to);
+      both.tails.push_back(from);
+      both.heads.push_back(to);
     }
   }
   GraphOptions options;

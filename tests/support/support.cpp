@@ -98,9 +98,9 @@ fs::path golden_folder() {
 EdgeList edge_list(int64_t num_nodes, const std::vector<std::pair<NodeId, NodeId>>& edges) {
   EdgeList list;
   list.num_nodes = num_nodes;
-  for (const auto& [head, tail] : edges) {
-    list.heads.push_back(head);
-    list.tails.push_back(tail);
+  for (const auto& [from, to] : edges) {
+    list.tails.push_back(from);
+    list.heads.push_back(to);
   }
   return list;
 }

@@ -78,6 +78,7 @@ std::string error_of(const Body& body) {
   return {};
 }
 
+// Edges as (from, to).
 EdgeList edge_list(int64_t num_nodes, const std::vector<std::pair<NodeId, NodeId>>& edges);
 
 }  // namespace qw::test

@@ -18,8 +18,8 @@ test::TransportProblem problem_of(const json& given) {
   EdgeList edges;
   edges.num_nodes = given.at("nodes").get<int64_t>();
   for (const json& edge : given.at("edges")) {
-    edges.heads.push_back(edge[0].get<NodeId>());
-    edges.tails.push_back(edge[1].get<NodeId>());
+    edges.tails.push_back(edge[0].get<NodeId>());
+    edges.heads.push_back(edge[1].get<NodeId>());
   }
   edges.costs = given.at("weights").get<std::vector<double>>();
   GraphOptions options;

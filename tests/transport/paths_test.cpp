@@ -24,8 +24,8 @@ Graph graph_of(int64_t nodes, const Edges& edges, bool directed = false, bool se
 std::vector<double> sent_by_nodes(const Graph& graph, std::span<const double> flow) {
   std::vector<double> sent(graph.num_nodes(), 0.0);
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
-    sent[graph.heads()[e]] += flow[e];
-    sent[graph.tails()[e]] -= flow[e];
+    sent[graph.tails()[e]] += flow[e];
+    sent[graph.heads()[e]] -= flow[e];
   }
   return sent;
 }
@@ -42,8 +42,8 @@ std::vector<double> flow_of(const Graph& graph, const std::vector<FlowPath>& pat
     EXPECT_EQ(std::set<NodeId>(nodes.begin(), nodes.end()).size(), path.edges.size() + 1);
     for (size_t i = 0; i < path.edges.size(); ++i) {
       const EdgeId e = path.edges[i];
-      const bool forwards = graph.heads()[e] == nodes[i] && graph.tails()[e] == nodes[i + 1];
-      const bool backwards = graph.tails()[e] == nodes[i] && graph.heads()[e] == nodes[i + 1];
+      const bool forwards = graph.tails()[e] == nodes[i] && graph.heads()[e] == nodes[i + 1];
+      const bool backwards = graph.heads()[e] == nodes[i] && graph.tails()[e] == nodes[i + 1];
       EXPECT_TRUE(forwards || (backwards && !graph.directed())) << "edge " << e;
       flow[e] += forwards ? path.amount : -path.amount;
     }
@@ -101,7 +101,7 @@ TEST(FlowPaths, NothingFlows) {
 TEST(FlowPaths, OnATreeThereIsOneWay) {
   // 0 - 1 - 2, and 3 hangs on 1: node 0 sends 3, node 3 sends 1, node 2 receives 4.
   const Graph graph = graph_of(4, {{0, 1}, {1, 2}, {1, 3}});
-  const std::vector<double> flow{3, 4, -1};
+  const std::vector<double> flow{-3, -4, 1};  // the head of an undirected edge is its lower node
   const FlowDecomposition found = decompose_flow(graph, flow);
   ASSERT_EQ(found.paths.size(), 2U);
   EXPECT_EQ(found.cycles, 0);
@@ -125,6 +125,15 @@ TEST(FlowPaths, OnATreeThereIsOneWay) {
   EXPECT_TRUE(paths_of_node(graph, flow, 1).paths.empty()) << "what passes through neither begins nor ends";
 }
 
+TEST(FlowPaths, OnAnArcTheTailIsTheSource) {
+  const Graph graph = graph_of(2, {{0, 1}}, true);
+  const FlowDecomposition found = decompose_flow(graph, std::vector<double>{2});
+  ASSERT_EQ(found.paths.size(), 1U);
+  EXPECT_EQ(found.paths[0].source, 0);
+  EXPECT_EQ(found.paths[0].sink, 1);
+  EXPECT_EQ(found.paths[0].amount, 2);
+}
+
 TEST(FlowPaths, CyclesAreCancelledAndCounted) {
   // A path 0 - 1 - 4 of 1 that runs into the circle 1 -> 2 -> 3 -> 1 of 5, and a circle 5 -> 6 -> 7
   // elsewhere.
@@ -132,8 +141,9 @@ TEST(FlowPaths, CyclesAreCancelledAndCounted) {
   std::vector<double> flow;
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
     const auto ends = std::pair(graph.heads()[e], graph.tails()[e]);
-    const std::map<std::pair<NodeId, NodeId>, double> of{{{0, 1}, 1}, {{1, 2}, 5}, {{1, 3}, -5}, {{2, 3}, 5},
-                                                         {{1, 4}, 1}, {{5, 6}, 2}, {{5, 7}, -2}, {{6, 7}, 2}};
+    const std::map<std::pair<NodeId, NodeId>, double> of{{{0, 1}, -1}, {{1, 2}, -5}, {{1, 3}, 5},
+                                                         {{2, 3}, -5}, {{1, 4}, -1}, {{5, 6}, -2},
+                                                         {{5, 7}, 2},  {{6, 7}, -2}};
     flow.push_back(of.at(ends));
   }
   const FlowDecomposition found = decompose_flow(graph, flow);
@@ -158,7 +168,7 @@ TEST(FlowPaths, ASelfLoopIsACycle) {
 
 TEST(FlowPaths, AmountsBelowTheToleranceAreNothing) {
   const Graph graph = graph_of(3, {{0, 1}, {1, 2}});
-  const std::vector<double> flow{1, 1e-8};
+  const std::vector<double> flow{-1, -1e-8};
   ASSERT_EQ(decompose_flow(graph, flow, 1e-6).paths.size(), 1U);
   EXPECT_EQ(decompose_flow(graph, flow, 1e-6).paths[0].sink, 1);
   EXPECT_EQ(decompose_flow(graph, flow, 0).paths.size(), 2U);
@@ -242,7 +252,7 @@ TEST(FlowPaths, BadRequestsAreRefused) {
   EXPECT_EQ(test::error_of([&] {
               decompose_flow(graph, std::vector<double>{1, NAN});
             }),
-            "flow: edge 1 from 1 to 2 carries nan, which is not finite");
+            "flow: edge 1 from 2 to 1 carries nan, which is not finite");
   EXPECT_EQ(test::error_of([&] {
               decompose_flow(directed, std::vector<double>{1, -2});
             }),

@@ -19,9 +19,9 @@ inline Graph graph_of(int64_t nodes, const std::vector<std::pair<NodeId, NodeId>
                       EdgePolicy repeated = EdgePolicy::kDrop) {
   EdgeList edges;
   edges.num_nodes = nodes;
-  for (const auto& [head, tail] : ends) {
-    edges.heads.push_back(head);
-    edges.tails.push_back(tail);
+  for (const auto& [from, to] : ends) {
+    edges.tails.push_back(from);
+    edges.heads.push_back(to);
   }
   edges.costs = std::move(costs);
   GraphOptions options;
@@ -55,12 +55,12 @@ inline void expect_valid_interval(const TransportProblem& problem, const Transpo
   double scale = 1e-300;
   for (size_t i = 0; i < problem.labelled.size(); ++i)
     scale += std::fabs(problem.mu[i]) + std::fabs(problem.gamma[i]);
-  std::vector<double> sent(graph.num_nodes(), 0.0);
+  std::vector<double> received(graph.num_nodes(), 0.0);
   double cost = 0, violation = 0, largest_potential = 0;
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
     const NodeId head = graph.heads()[e], tail = graph.tails()[e];
-    sent[head] += result.flow[e];
-    sent[tail] -= result.flow[e];
+    received[head] += result.flow[e];
+    received[tail] -= result.flow[e];
     cost += cost_of(graph, e) * std::fabs(result.flow[e]);
     const double difference = result.potential[head] - result.potential[tail];
     violation =
@@ -75,7 +75,7 @@ inline void expect_valid_interval(const TransportProblem& problem, const Transpo
     const NodeId node = problem.labelled[i];
     is_labelled[node] = 1;
     value += result.potential[node] * (problem.gamma[i] - problem.mu[i]);
-    EXPECT_NEAR(sent[node], problem.gamma[i] - problem.mu[i], tolerance * scale) << "node " << node;
+    EXPECT_NEAR(received[node], problem.gamma[i] - problem.mu[i], tolerance * scale) << "node " << node;
   }
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
     largest_potential = std::max(largest_potential, std::fabs(result.potential[node]));

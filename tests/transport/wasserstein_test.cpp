@@ -93,13 +93,28 @@ TEST(Wasserstein, OnAPathItIsTheSumOfCumulatedDifferences) {
 }
 
 TEST(Wasserstein, AnUnlabelledNeighbourTakesWhatIsTooMuch) {
-  // 0 - 1 - 2, only 1 is labelled: its residual leaves over the cheaper edge.
+  // 0 - 1 - 2, only 1 is labelled: what it lacks comes over the cheaper edge.
   const TransportProblem problem{graph_of(3, {{0, 1}, {1, 2}}, {3, 2}), {1}, {0.25}, {1}};
   const TransportColumn result = solve(problem);
   expect_optimal(problem, result);
   EXPECT_DOUBLE_EQ(result.distance, 1.5);
-  EXPECT_DOUBLE_EQ(result.flow[1], 0.75);  // out of node 1, the head of edge (1, 2)
+  EXPECT_DOUBLE_EQ(result.flow[1], 0.75);  // into node 1, the head of edge (1, 2)
   EXPECT_DOUBLE_EQ(result.potential[1], 2);
+}
+
+TEST(Wasserstein, MassMovesAlongAnArcAndNotAgainstIt) {
+  const Graph arc = graph_of(2, {{0, 1}}, {3}, true);
+  const TransportProblem along{arc, {0, 1}, {1, 0}, {0, 1}};
+  const TransportColumn moved = solve(along);
+  expect_optimal(along, moved);
+  EXPECT_EQ(moved.distance, 3);
+  EXPECT_EQ(moved.flow[0], 1);
+  EXPECT_EQ(solve({arc, {0, 1}, {0, 1}, {1, 0}}).status, TransportStatus::kInfeasible);
+  // An unlabelled tail gives what its head wants; an unlabelled head takes what its tail has too much of.
+  EXPECT_EQ(solve({arc, {1}, {0}, {2}}).distance, 6);
+  EXPECT_EQ(solve({arc, {1}, {2}, {0}}).status, TransportStatus::kInfeasible);
+  EXPECT_EQ(solve({arc, {0}, {2}, {0}}).distance, 6);
+  EXPECT_EQ(solve({arc, {0}, {0}, {2}}).status, TransportStatus::kInfeasible);
 }
 
 TEST(Wasserstein, NothingFlowsBetweenUnlabelledNodes) {

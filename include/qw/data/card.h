@@ -43,6 +43,7 @@ struct DatasetCard {
   int64_t classes = 0;  // 0: regression
 
   LoadOptions options{};  // what the reader must be told: columns of a CSV, `directed`
+  bool of_paper = false;  // one of the ten graphs of the paper's tables, which have a published protocol
   std::string warning{};  // one sentence for whoever reports results on it; often empty
 
   const std::string& mirror_folder() const { return folder.empty() ? name : folder; }

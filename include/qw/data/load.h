@@ -9,7 +9,8 @@
 
 namespace qw {
 
-// How to read. Most matter for a person's own CSV only; every reader honours `directed` and `one_hot`. The
+// How to read. Most matter for a person's own CSV only; every reader honours `directed`, `one_hot`
+// and `split_file`. The
 // command line has the same names (--edge-cost) and shows the same texts.
 struct LoadOptions {
   bool directed = false;
@@ -22,6 +23,7 @@ struct LoadOptions {
   std::vector<std::string> features;
   std::vector<std::string> drop;
   std::string split_column;
+  std::string split_file;
   std::string source;
   std::string destination;
   std::string edge_cost;

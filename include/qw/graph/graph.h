@@ -1,9 +1,11 @@
 // The graph: an immutable value that every other module shares.
 //
-// Nodes are 0 .. num_nodes-1, edges 0 .. num_edges-1, sorted by (head, tail). Edge e joins heads()[e] and
-// tails()[e]. In an undirected graph every edge stands once, with head < tail; in a directed one as given,
-// and flow may run from head to tail only. The incidence matrix S of the paper has S[head, e] = +1 and
-// S[tail, e] = -1; it is never built.
+// Nodes are 0 .. num_nodes-1, edges 0 .. num_edges-1, sorted by (head, tail). Edge e joins tails()[e] and
+// heads()[e]. In a directed graph it is the arc tail -> head: messages pass and mass moves from its tail to
+// its head only. In an undirected graph every edge stands once, with head < tail.
+//
+// The incidence matrix S of the paper has S[head, e] = +1 and S[tail, e] = -1, so that a flow f > 0 carries
+// mass from tail to head; it is never built.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,8 @@ using EdgeId = int64_t;
 
 inline constexpr int64_t kMaxNodes = std::numeric_limits<NodeId>::max() - 1;
 
-// What a graph is built from. `costs` (transport costs w >= 0) and `weights` (adjacency weights) are empty or
-// have one entry per edge.
+// What a graph is built from; a directed edge "from, to" has its tail at `from` and its head at `to`. `costs`
+// (transport costs w >= 0) and `weights` (adjacency weights) are empty or have one entry per edge.
 struct EdgeList {
   int64_t num_nodes = 0;
   std::vector<NodeId> heads;

@@ -37,6 +37,16 @@ Split per_class_split(const Targets& targets, uint32_t seed, int64_t per_class =
 // Shares of the labelled nodes, whatever the task; test is what remains.
 Split random_split(const Targets& targets, uint32_t seed, double train_rate, double val_rate);
 
+// Shares of every stratum: of each class; of values, each of up to ten groups of neighbouring values; of
+// several 0/1 labels, the nodes with the same rarest label. A stratum of three nodes or more has one at least
+// in every part whose share is not 0; of two, one trains and one tests.
+Split stratified_split(const Targets& targets, uint32_t seed, double train_rate = 0.6, double val_rate = 0.2);
+
+// The labelled nodes dealt into `folds` parts of equal size, stratum by stratum: fold `fold` is for test, the
+// next one for validation, the others train. The same seed deals the same folds. Throws qw::UsageError unless
+// folds >= 3 and 0 <= fold < folds.
+Split kfold_split(const Targets& targets, uint32_t seed, int64_t folds, int64_t fold);
+
 // Throws qw::Error when a node stands in two parts, outside the graph, or has no label.
 void check_split(const Split& split, const Targets& targets);
 

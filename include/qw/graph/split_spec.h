@@ -17,11 +17,39 @@ struct SplitMethod {
   Split (*make)(const Dataset& dataset, std::string_view options, uint32_t seed);
 };
 
-// published, per-class, random and stored.
+// stratified, kfold, published, per-class, random and stored.
 const std::vector<SplitMethod>& split_methods();
 
-// "published", "per-class:train=20,val=500,test=1000", "random:train=0.5,val=0.25", "stored:index=3". Throws
-// qw::UsageError on an unknown method or option, and when the data set has too few labels for what is asked.
+// "stratified", "kfold:k=5,fold=0", "published", "per-class:train=20,val=500,test=1000",
+// "random:train=0.5,val=0.25", "stored:index=3". Throws qw::UsageError on an unknown method or option, and
+// when the data set has too few labels for what is asked.
 Split make_split(const Dataset& dataset, std::string_view spec, uint32_t seed);
+
+// What "auto" stands for: the data set's default_split if it has one; else the splits stored with it (masks,
+// a split column, a split file); else "stratified". The paper's graphs without masks, loaded under their
+// names, have the default "published".
+std::string automatic_split(const Dataset& dataset);
+
+// The split of one of several runs: "stored" takes turns, "kfold" goes fold by fold, the others have a seed
+// for each run. `spec` may be "auto".
+struct RunSplit {
+  std::string spec;        // for make_split
+  bool same_draw = false;  // it wants the seed of run 0 in every run
+};
+RunSplit split_of_run(const Dataset& dataset, std::string_view spec, int64_t run);
+
+// How many nodes of each class (or label) are in each part, and in all.
+struct SplitSizes {
+  struct Row {
+    std::string name;
+    int64_t train = 0, val = 0, test = 0;
+  };
+  Row all;
+  std::vector<Row> classes;  // empty for values
+};
+SplitSizes split_sizes(const Targets& targets, const Split& split);
+// What makes numbers on this split doubtful, one sentence each: parts without nodes, classes that are missing
+// from a part.
+std::vector<std::string> split_warnings(const SplitSizes& sizes);
 
 }  // namespace qw

@@ -53,9 +53,7 @@ void set_options(TrainRequest& request, const nlohmann::ordered_json& options, c
 // The seed of a run, for its split, its initial values and its dropouts.
 uint64_t seed_of_run(const TrainRequest& request, int64_t run);
 
-// The split of a run: what request.split says, where "auto" is the split column of a person's own CSV, else
-// the published one when all nodes have a class, else 60 % of the labelled nodes for training and 20 % for
-// validation at random.
+// The split of a run: what request.split says (see qw/graph/split_spec.h).
 Split split_of(const TrainRequest& request, const Dataset& dataset, int64_t run);
 
 struct RunResult {

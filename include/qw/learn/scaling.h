@@ -11,15 +11,25 @@
 namespace qw {
 
 // How features are scaled: "rows" divides each row by its sum, the published preprocessing of bags of words;
-// "columns" shifts and divides each column to mean 0 and standard deviation 1; "none". "auto" is rows for the
-// known classification graphs, columns for a person's own table, none for what is generated or sparse.
+// "columns" brings each column to mean 0 and standard deviation 1, of sparse features to the deviation alone,
+// since a shift would fill them; "none".
+//
+// "auto" is rows for the paper's graphs under their names and none for what is generated; for all others it
+// is columns, but for columns of 0 and 1 and, in sparse features, of whole numbers from 0 on (bags of words),
+// which stay as they are.
 class FeatureScaling {
  public:
   FeatureScaling(const std::string& kind, const Dataset& trained_on);
   Features apply(const Features& features) const;
+  const std::string& kind() const { return kind_; }  // rows, columns or none
+  // One line for a person: what was done, and by which rule.
+  std::string summary() const;
 
  private:
   std::string kind_;
+  bool chosen_ = false;  // by "auto"
+  bool shifts_ = false;
+  int64_t scaled_columns_ = 0;
   std::vector<double> mean_, factor_;  // of columns
 };
 

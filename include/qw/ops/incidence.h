@@ -1,7 +1,8 @@
 // The incidence matrix S of a graph, times a matrix, without ever building it.
 //
-// S[v, e] is +1 when v is the head of edge e, -1 when v is its tail, and 0 otherwise. In the paper S F is
-// what a flow F on the edges brings to the nodes.
+// S[v, e] is +1 when v is the head of edge e, -1 when v is its tail, and 0 otherwise. S F is what a flow F on
+// the edges brings to the nodes: F > 0 moves label mass from the tail to the head, as the arrow of a directed
+// edge points.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,7 +1,7 @@
 // A flow as paths: who sends to whom, how much, and by which edges.
 //
-// Flow f > 0 on edge e leaves heads()[e] and arrives at tails()[e]; f < 0, on undirected graphs only, goes
-// the other way. A node that sends more than it receives, (S f)[v] > 0, is a source, one that receives more
+// Flow f > 0 on edge e leaves tails()[e] and arrives at heads()[e]; f < 0, on undirected graphs only, goes
+// the other way. A node that sends more than it receives, (S f)[v] < 0, is a source, one that receives more
 // a sink. Every flow is a sum of paths from sources to sinks, each of which carries its amount in the
 // direction of the flow, and of cycles, which bring nothing to anybody. Which paths is not unique unless the
 // edges that carry flow form a forest; here it is the same for the same flow, and a path ends at the first
@@ -28,8 +28,8 @@ struct FlowDecomposition {
   int64_t cycles = 0;  // that were met and cancelled
 };
 
-// All of a flow [E]: every source's paths, sources ascending. At each source the amounts sum to (S
-// f)[source], at each sink to -(S f)[sink]; edges, amounts and differences of at most `tolerance` count as
+// All of a flow [E]: every source's paths, sources ascending. At each source the amounts sum to
+// -(S f)[source], at each sink to (S f)[sink]; edges, amounts and differences of at most `tolerance` count as
 // nothing.
 //
 // O(N + E + length of all paths and cycles) time. Throws qw::Error on a flow of another size, a value that is

@@ -6,7 +6,8 @@
 //   W1(mu, gamma) = min_f  sum_e w_e |f_e|   s.t.  (S f)[v] = gamma[v] - mu[v]  for every labelled v
 //   (equations 6-10)
 //
-// with S[head, e] = +1 and S[tail, e] = -1, and f >= 0 on a directed graph. The other nodes give and take
+// with S[head, e] = +1 and S[tail, e] = -1: f > 0 carries mass from tail to head, along the arrow of a
+// directed graph, where f >= 0. The other nodes give and take
 // freely; when every node is labelled this is the full W1. The dual gives a potential p per node, 0 on
 // unlabelled nodes,
 //

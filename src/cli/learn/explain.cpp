@@ -149,7 +149,7 @@ StoredFlow read_flow(const std::filesystem::path& path, const std::filesystem::p
     while (edge < graph.num_edges() && !is_it(edge)) ++edge;
     if (edge == graph.num_edges()) {
       fail(fmt::format("{}: has flow from {} to {}, an edge that {} has not any more", path.string(),
-                       in_quotes(dataset.node_id(heads[i])), in_quotes(dataset.node_id(tails[i])),
+                       in_quotes(dataset.node_id(tails[i])), in_quotes(dataset.node_id(heads[i])),
                        dataset.name));
     }
     flow.edges.push_back(edge++);
@@ -162,9 +162,9 @@ std::vector<Reason> reasons_of(const Graph& graph, const std::vector<double>& fl
   for (const double value : flow) largest = std::max(largest, std::fabs(value));
   std::vector<Reason> reasons;
   for (const FlowPath& path : paths_of_node(graph, flow, node, kRounding * largest).paths) {
-    const bool sends = path.source == node;
-    reasons.push_back({sends ? path.amount : -path.amount, nodes_along(graph, path)});
-    if (!sends) std::reverse(reasons.back().nodes.begin(), reasons.back().nodes.end());
+    const bool receives = path.sink == node;
+    reasons.push_back({receives ? path.amount : -path.amount, nodes_along(graph, path)});
+    if (receives) std::reverse(reasons.back().nodes.begin(), reasons.back().nodes.end());
   }
   std::stable_sort(reasons.begin(), reasons.end(), [](const Reason& a, const Reason& b) {
     return std::fabs(a.amount) > std::fabs(b.amount);

@@ -247,6 +247,8 @@ Preset preset_of(ResultStore& store, const ShownCell& cell) {
   for (const auto& [name, value] : best.options.items()) {
     if (name != "data" && !(name == "split" && value == "auto")) preset.options[name] = value;
   }
+  // Options are those that differ from a request's own default, which is not what `qw train` begins with.
+  if (!best.options.contains("split")) preset.options["split"] = request.split;
   preset.found_by = fmt::format("sweep {}: validation {:.4f} over {} runs", cell.study,
                                 summarise(best.val).mean, best.ranked.runs);
   return preset;

@@ -51,15 +51,15 @@ EdgeList read_edges(const NpzArchive& archive) {
   EntryPositions pattern = entry_positions(offsets, archive.load("adj_indices"), shape.rows, shape.columns);
   EdgeList edges;
   edges.num_nodes = shape.rows;
-  edges.heads.resize(pattern.columns.size());
+  edges.tails.resize(pattern.columns.size());  // entry (i, j) is the arc i -> j
   for (int64_t node = 0; node < shape.rows; ++node) {
-    std::fill(edges.heads.begin() + pattern.offsets[node], edges.heads.begin() + pattern.offsets[node + 1],
+    std::fill(edges.tails.begin() + pattern.offsets[node], edges.tails.begin() + pattern.offsets[node + 1],
               static_cast<NodeId>(node));
   }
-  edges.tails = std::move(pattern.columns);
+  edges.heads = std::move(pattern.columns);
   if (archive.has("adj_data")) {
     const NpyArray values = archive.load("adj_data");
-    check_value_count(values, edges.tails.size());
+    check_value_count(values, edges.heads.size());
     std::vector<double> weights = values.as_double();
     const bool weighted =
         std::any_of(weights.begin(), weights.end(), [](double weight) { return weight != 1.0; });

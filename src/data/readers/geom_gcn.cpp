@@ -171,8 +171,8 @@ EdgeList read_edges(const std::string& text, const std::string& label, int64_t n
     const size_t count = split_fields(SeparatedFields(lines.line(), '\t'), ends);
     if (count != ends.size())
       lines.reject(fmt::format("expected 2 tab-separated node ids, found {} fields", count));
-    edges.heads.push_back(static_cast<NodeId>(lines.integer_in(ends[0], "node id", 0, nodes - 1)));
-    edges.tails.push_back(static_cast<NodeId>(lines.integer_in(ends[1], "node id", 0, nodes - 1)));
+    edges.tails.push_back(static_cast<NodeId>(lines.integer_in(ends[0], "node id", 0, nodes - 1)));
+    edges.heads.push_back(static_cast<NodeId>(lines.integer_in(ends[1], "node id", 0, nodes - 1)));
   }
   return edges;
 }

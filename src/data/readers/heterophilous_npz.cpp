@@ -25,8 +25,8 @@ EdgeList read_edges(const NpzArchive& archive, int64_t nodes) {
   edges.heads.resize(ends.size() / 2);
   edges.tails.resize(ends.size() / 2);
   for (size_t e = 0; e < edges.heads.size(); ++e) {
-    edges.heads[e] = ends[2 * e];
-    edges.tails[e] = ends[2 * e + 1];
+    edges.tails[e] = ends[2 * e];
+    edges.heads[e] = ends[2 * e + 1];
   }
   return edges;
 }

@@ -132,11 +132,12 @@ class EdgeCollector {
     edges_.tails.reserve(expected_edges);
   }
 
-  void add(int64_t head, int64_t tail, double weight) {
+  // Entry (row, column) is the arc row -> column.
+  void add(int64_t row, int64_t column, double weight) {
     if (weight != 1.0 && edges_.weights.empty()) edges_.weights.assign(edges_.heads.size(), 1.0);
     const bool weighted = weight != 1.0 || !edges_.weights.empty();
-    edges_.heads.push_back(static_cast<NodeId>(head));
-    edges_.tails.push_back(static_cast<NodeId>(tail));
+    edges_.tails.push_back(static_cast<NodeId>(row));
+    edges_.heads.push_back(static_cast<NodeId>(column));
     if (weighted) edges_.weights.push_back(weight);
   }
 

@@ -225,7 +225,7 @@ EdgeList read_edges(const FileSet& files, const std::string& folder, int64_t nod
   edges.heads.resize(table.rows());
   edges.tails.resize(table.rows());
   table.each_field([&](const LineScanner& lines, int64_t row, int64_t column, std::string_view field) {
-    std::vector<NodeId>& ends = column == 0 ? edges.heads : edges.tails;
+    std::vector<NodeId>& ends = column == 0 ? edges.tails : edges.heads;
     ends[row] = static_cast<NodeId>(lines.integer_in(field, "node id", 0, nodes - 1));
   });
   return edges;

@@ -129,10 +129,10 @@ EdgeList read_edges(Source& source, int64_t nodes) {
   EdgeList edges;
   edges.num_nodes = nodes;
   for (const auto& [key, neighbours] : pickle.root().as_dict()) {
-    const NodeId head = to_node(key.as_integer());
+    const NodeId tail = to_node(key.as_integer());
     for (const int64_t neighbour : neighbours.as_integers()) {
-      edges.heads.push_back(head);
-      edges.tails.push_back(to_node(neighbour));
+      edges.tails.push_back(tail);
+      edges.heads.push_back(to_node(neighbour));
     }
   }
   return edges;

@@ -16,10 +16,8 @@ std::string graph_text(const Graph& graph) {
                                  graph.num_nodes(), graph.num_nodes(), graph.num_edges());
   const auto out = std::back_inserter(text);
   for (int64_t e = 0; e < graph.num_edges(); ++e) {
-    // A symmetric matrix stores its lower triangle: row >= column.
-    const NodeId row = graph.directed() ? graph.heads()[e] : graph.tails()[e];
-    const NodeId column = graph.directed() ? graph.tails()[e] : graph.heads()[e];
-    fmt::format_to(out, "{} {}", row + 1, column + 1);
+    // An arc row -> column; a symmetric matrix stores its lower triangle, row >= column, as tail >= head.
+    fmt::format_to(out, "{} {}", graph.tails()[e] + 1, graph.heads()[e] + 1);
     if (weighted) fmt::format_to(out, " {}", graph.weights()[e]);
     text += '\n';
   }

@@ -1,0 +1,21 @@
+// Who trains, as a file says: --split-file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qw/graph/dataset.h"
+
+namespace qw {
+
+// The part that is called so: train, val (valid, validation) or test, in upper or lower case; nullptr: none
+// of these.
+std::vector<NodeId>* part_named(Split& split, std::string_view name);
+
+// A CSV with a header: node ids, then one column of parts (train, val, test or empty) for each run; or the
+// JSON of node numbers that `qw data split --out FILE.json` writes. Nodes that are not listed are in no part;
+// listed nodes without a label are left out, with a note. Throws qw::Error with file and line.
+std::vector<Split> read_split_file(const std::string& path, Dataset& dataset);
+
+}  // namespace qw
