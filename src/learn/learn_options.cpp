@@ -1,8 +1,25 @@
 #include "learn/learn_options.h"
 
+#include <algorithm>
+
 #include "qw/learn/learner.h"
+#include "qw/metrics/metrics.h"
 
 namespace qw {
+namespace {
+
+// Of all tasks; which of them the task has is known when the data is.
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names{"auto"};
+  for (const auto* table : {&class_metrics(), &label_metrics(), &value_metrics()}) {
+    for (const MetricInfo& info : *table) {
+      if (std::find(names.begin(), names.end(), info.name) == names.end()) names.push_back(info.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
 
 FieldTable learn_fields(LearnOptions& options) {
   constexpr double kLarge = 1e12;
@@ -53,6 +70,10 @@ FieldTable learn_fields(LearnOptions& options) {
             "stop when validation is worse than the mean of this many epochs before; 0: never");
   table.add_choice("select", options.select, {"loss", "metric"},
                    "keep the epoch with the lowest validation loss, as published, or with the best metric");
+  table.add_choice(
+      "metric", options.metric, metric_names(),
+      "what counts: in --select metric, sweeps, presets and compare; auto: accuracy, macro_f1 of "
+      "several labels, r2 of values");
   return table;
 }
 

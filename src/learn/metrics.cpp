@@ -8,31 +8,118 @@
 #include <cmath>
 #include <limits>
 
+#include "core/text.h"
+#include "qw/core/error.h"
 #include "qw/core/random.h"
+#include "qw/metrics/calibration.h"
 
 namespace qw {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLeastProbability = 1e-12;  // what transport leads out of [0, 1] is cut off here
 
 at::Tensor total(const Scores& scores) { return scores.sum().to(at::kDouble).cpu().contiguous(); }
 
 // Above it a 0/1 label is predicted.
 double threshold(const Scores& scores) { return scores.in_label_space ? 0.5 : 0.0; }
 
+int32_t predicted_class(const double* row, int64_t width) {
+  return static_cast<int32_t>(std::max_element(row, row + width) - row);
+}
+
+// Probabilities as logits that softmax or sigmoid make them of again.
+double logit_of(double probability, bool of_one_label) {
+  const double certain = std::max(probability, kLeastProbability);
+  if (!of_one_label) return std::log(certain);
+  return std::log(certain / std::max(1 - certain, kLeastProbability));
+}
+
+std::vector<double> gathered(std::span<const NodeId> nodes, int64_t width, const at::Tensor& sums) {
+  std::vector<double> rows;
+  rows.reserve(nodes.size() * width);
+  const auto* numbers = sums.data_ptr<double>();
+  for (const NodeId node : nodes)
+    rows.insert(rows.end(), numbers + node * width, numbers + (node + 1) * width);
+  return rows;
+}
+
+void make_logits(std::vector<double>& rows, Task task, const Scores& scores) {
+  if (!scores.in_label_space || task == Task::kRegression) return;
+  for (double& value : rows) value = logit_of(value, task == Task::kMultiLabel);
+}
+
+// The predictions of some nodes as the metrics take them, each part made when it is first asked for.
+class Measured {
+ public:
+  Measured(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores, double temperature)
+      : targets_(targets), scores_(scores), temperature_(temperature) {
+    for (const NodeId node : nodes) {
+      if (targets.task != Task::kClassification || targets.classes[node] >= 0) nodes_.push_back(node);
+    }
+    rows_ = gathered(nodes_, targets.width, total(scores));
+    if (targets.task == Task::kClassification) {
+      take_classes();
+    } else {
+      take_values();
+    }
+  }
+
+  double value(const MetricInfo& metric) {
+    if (metric.needs_probabilities && probability_.empty()) take_probabilities();
+    switch (targets_.task) {
+      case Task::kClassification:
+        return class_metric(metric.name, {targets_.width, classes_, predicted_classes_, probability_, {}});
+      case Task::kMultiLabel:
+        return label_metric(metric.name, {targets_.width, truth_, predicted_labels_, probability_, {}});
+      default:
+        return value_metric(metric.name, {targets_.width, truth_, rows_, {}});
+    }
+  }
+
+ private:
+  void take_classes() {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      classes_.push_back(targets_.classes[nodes_[i]]);
+      predicted_classes_.push_back(predicted_class(rows_.data() + i * targets_.width, targets_.width));
+    }
+  }
+
+  void take_values() {
+    for (const NodeId node : nodes_) {
+      const auto row = targets_.values.begin() + node * targets_.width;
+      truth_.insert(truth_.end(), row, row + targets_.width);
+    }
+    if (targets_.task != Task::kMultiLabel) return;
+    for (const double score : rows_) predicted_labels_.push_back(score > threshold(scores_) ? 1 : 0);
+  }
+
+  void take_probabilities() {
+    std::vector<double> logits = rows_;
+    make_logits(logits, targets_.task, scores_);
+    probability_ = targets_.task == Task::kClassification ? softmax_rows(logits, targets_.width, temperature_)
+                                                          : sigmoids(logits, temperature_);
+  }
+
+  const Targets& targets_;
+  const Scores& scores_;
+  double temperature_;
+  std::vector<NodeId> nodes_;  // that count
+  std::vector<double> rows_;   // [n * width] scores
+  std::vector<int32_t> classes_, predicted_classes_;
+  std::vector<double> truth_;
+  std::vector<char> predicted_labels_;
+  std::vector<double> probability_;
+};
+
 // Counts of one class or label: true and false positives, false negatives.
 struct Counts {
   int64_t hit = 0, wrong = 0, missed = 0;
 
-  double precision() const { return ratio(hit, hit + wrong); }
-  double recall() const { return ratio(hit, hit + missed); }
-  double f1() const { return ratio(2 * hit, 2 * hit + wrong + missed); }
   static double ratio(int64_t part, int64_t whole) {
     return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
   }
 };
-
-int64_t predicted_class(const double* row, int64_t width) { return std::max_element(row, row + width) - row; }
 
 std::vector<Counts> count(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
   std::vector<Counts> counts(targets.width);
@@ -63,93 +150,53 @@ std::vector<Counts> count(const Targets& targets, std::span<const NodeId> nodes,
   return counts;
 }
 
-double macro_f1(const std::vector<Counts>& counts) {
-  double sum = 0;
-  int64_t present = 0;
-  for (const Counts& each : counts) {
-    if (each.hit + each.wrong + each.missed == 0) continue;
-    sum += each.f1();
-    ++present;
-  }
-  return present == 0 ? kNothing : sum / static_cast<double>(present);
-}
-
-// Of a column: squared and absolute errors, and squares around its mean.
-Metrics of_values(const Targets& targets, std::span<const NodeId> nodes, const at::Tensor& scores) {
-  const auto* rows = scores.data_ptr<double>();
-  double squares = 0, absolute = 0, around_mean = 0;
-  int64_t all = 0;
-  for (int64_t c = 0; c < targets.width; ++c) {
-    double mean = 0;
-    int64_t known = 0;
-    const auto each = [&](const auto& visit) {
-      for (const NodeId node : nodes) {
-        const int64_t at = node * targets.width + c;
-        if (!std::isnan(targets.values[at])) visit(targets.values[at], rows[at]);
-      }
-    };
-    each([&](double truth, double) { mean += truth, ++known; });
-    mean /= static_cast<double>(std::max<int64_t>(1, known));
-    each([&](double truth, double guess) {
-      squares += (guess - truth) * (guess - truth);
-      absolute += std::abs(guess - truth);
-      around_mean += (truth - mean) * (truth - mean);
-    });
-    all += known;
-  }
-  const auto count = static_cast<double>(all);
-  return {{"r2", around_mean > 0 ? 1.0 - squares / around_mean : kNothing},
-          {"mse", all > 0 ? squares / count : kNothing},
-          {"mae", all > 0 ? absolute / count : kNothing}};
-}
-
-double accuracy(const std::vector<Counts>& counts) {
-  int64_t right = 0, all = 0;
-  for (const Counts& each : counts) {
-    right += each.hit;
-    all += each.hit + each.missed;
-  }
-  return all == 0 ? kNothing : Counts::ratio(right, all);
-}
-
-// Share of right 0/1 labels.
-double label_accuracy(const Targets& targets, std::span<const NodeId> nodes,
-                      const std::vector<Counts>& counts) {
-  int64_t known = 0, errors = 0;
-  for (const NodeId node : nodes) {
-    for (int64_t c = 0; c < targets.width; ++c)
-      known += !std::isnan(targets.values[node * targets.width + c]);
-  }
-  for (const Counts& each : counts) errors += each.wrong + each.missed;
-  return known == 0 ? kNothing : 1.0 - Counts::ratio(errors, known);
-}
-
 }  // namespace
 
-std::string primary_metric_name(Task task) {
-  if (task == Task::kRegression) return "r2";
-  return task == Task::kMultiLabel ? "macro_f1" : "accuracy";
+const std::vector<MetricInfo>& metrics_of(Task task) {
+  if (task == Task::kRegression) return value_metrics();
+  return task == Task::kMultiLabel ? label_metrics() : class_metrics();
 }
 
-Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
-  if (targets.task == Task::kRegression) return of_values(targets, nodes, total(scores));
-  const std::vector<Counts> counts = count(targets, nodes, scores);
-  if (targets.task == Task::kClassification) {
-    return {{"accuracy", accuracy(counts)}, {"macro_f1", macro_f1(counts)}};
+const MetricInfo& find_metric(Task task, std::string_view name) {
+  const std::vector<MetricInfo>& known = metrics_of(task);
+  if (name == "auto") return known.front();
+  std::vector<std::string> names;
+  for (const MetricInfo& info : known) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
   }
-  Counts together;
-  for (const Counts& each : counts) {
-    together.hit += each.hit;
-    together.wrong += each.wrong;
-    together.missed += each.missed;
-  }
-  return {{"macro_f1", macro_f1(counts)},
-          {"micro_f1", macro_f1({together})},
-          {"accuracy", label_accuracy(targets, nodes, counts)}};
+  fail_usage(fmt::format("--metric {} (the task is {})", unknown_name(name, names), task_name(task)));
 }
 
-double primary_metric(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
-  return measure(targets, nodes, scores).front().second;
+bool higher_is_better(std::string_view metric) {
+  for (const auto* table : {&class_metrics(), &label_metrics(), &value_metrics()}) {
+    for (const MetricInfo& info : *table) {
+      if (info.name == metric) return info.higher_is_better;
+    }
+  }
+  return true;
+}
+
+Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
+                const MeasureOptions& options) {
+  const MetricInfo& first = find_metric(targets.task, options.metric);
+  Measured measured(targets, nodes, scores, options.temperature);
+  Metrics metrics{{first.name, measured.value(first)}};
+  for (const MetricInfo& info : metrics_of(targets.task)) {
+    if (info.name != first.name) metrics.emplace_back(info.name, measured.value(info));
+  }
+  return metrics;
+}
+
+double measure_one(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
+                   const MetricInfo& metric) {
+  return Measured(targets, nodes, scores, 1.0).value(metric);
+}
+
+std::vector<double> logits_of(Task task, std::span<const NodeId> nodes, int64_t width, const Scores& scores) {
+  std::vector<double> rows = gathered(nodes, width, total(scores));
+  make_logits(rows, task, scores);
+  return rows;
 }
 
 std::vector<ClassRow> by_class(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
@@ -157,9 +204,10 @@ std::vector<ClassRow> by_class(const Targets& targets, std::span<const NodeId> n
   if (targets.task == Task::kRegression) return rows;
   const std::vector<Counts> counts = count(targets, nodes, scores);
   for (int64_t c = 0; c < targets.width; ++c) {
-    rows.push_back({targets.names.empty() ? fmt::format("{}", c) : targets.names[c],
-                    counts[c].hit + counts[c].missed, counts[c].precision(), counts[c].recall(),
-                    counts[c].f1()});
+    const auto& [hit, wrong, missed] = counts[c];
+    rows.push_back({targets.names.empty() ? fmt::format("{}", c) : targets.names[c], hit + missed,
+                    Counts::ratio(hit, hit + wrong), Counts::ratio(hit, hit + missed),
+                    Counts::ratio(2 * hit, 2 * hit + wrong + missed)});
   }
   return rows;
 }

@@ -125,10 +125,7 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
                      loaded.config.shape.inputs, dataset.features.columns));
   }
   if (&dataset != &trained_on) {
-    reloaded.is_new.assign(dataset.graph.num_nodes(), 1);
-    for (const NodeId node : places(trained_on, dataset)) {
-      if (node >= 0) reloaded.is_new[node] = 0;
-    }
+    reloaded.trained_as = places(dataset, trained_on);
   }
   const GraphTensors graph(dataset.graph, tensors);
   const NodeMatrix features(FeatureScaling(request.scale_features, trained_on).apply(dataset.features),
@@ -171,6 +168,7 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
   }
   reloaded.scores = result->scaling.undo(reloaded.scores);
   reloaded.model = std::move(loaded.model);
+  reloaded.calibration = read_calibration(run_folder);
   return reloaded;
 }
 

@@ -23,6 +23,8 @@ FieldTable request_fields(TrainRequest& request) {
   table.add("device", request.device, "NAME", "");
   table.add_choice("scale_features", request.scale_features, {"auto", "rows", "columns", "none"}, "");
   table.add("checkpoint_every", request.checkpoint_every, {0, 1e9}, "");
+  table.add("coverage", request.coverage, {0.01, 0.999}, "");
+  table.add_choice("baselines", request.baselines, {"auto", "all", "none"}, "");
   table.add("refit_flow", request.refit_flow, "DIR", "");
   return table;
 }
@@ -71,7 +73,8 @@ nlohmann::ordered_json options_json(const TrainRequest& given) {
   compare(request_fields(request), request_fields(usual));
   compare(model_fields(request.model_options), model_fields(usual.model_options));
   compare(learn_fields(request.learn), learn_fields(usual.learn));
-  for (const char* name : {"runs", "device", "checkpoint_every"}) changed.erase(name);
+  for (const char* name : {"runs", "device", "checkpoint_every", "coverage", "baselines"})
+    changed.erase(name);
   return changed;
 }
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -192,25 +194,25 @@ void claim_folder(const std::filesystem::path& folder, const TrainRequest& reque
   write_file_atomically(config, wanted);
 }
 
-Json spread(const std::vector<double>& values) {
-  const Summary summary = summarise(values);
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-  Json runs = Json::array();
-  for (const double value : values) runs.push_back(number(value));
-  return {{"mean", number(summary.mean)},
-          {"std", number(summary.std)},
-          {"ci95", number(summary.ci95)},
-          {"runs", runs}};
-}
-
-Json part_json(const std::vector<RunResult>& results, Metrics RunResult::*part) {
-  Json json = Json::object();
-  for (size_t m = 0; m < (results.front().*part).size(); ++m) {
-    std::vector<double> values;
-    for (const RunResult& result : results) values.push_back((result.*part)[m].second);
-    json[(results.front().*part)[m].first] = spread(values);
+// Of all runs together at most a tenth of what training took, unless all are asked for; then those of no run
+// have a linear model, so that means are over the same runs.
+void add_baselines(const Dataset& dataset, const TrainRequest& request, double trained_seconds,
+                   std::vector<RunResult>& results) {
+  if (request.baselines == "none" || dataset.targets.task == Task::kNone) return;
+  constexpr double kShare = 0.1, kLeastSeconds = 0.05;
+  const bool all = request.baselines == "all";
+  double left =
+      all ? std::numeric_limits<double>::infinity() : std::max(kLeastSeconds, kShare * trained_seconds);
+  bool complete = true;
+  for (RunResult& result : results) {
+    const auto begin = std::chrono::steady_clock::now();
+    result.baselines = make_baselines(dataset, split_of(request, dataset, result.run), request.learn.metric,
+                                      complete ? left : 0.0);
+    left -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    complete = complete && !result.baselines.linear.test.empty() && left > 0;
   }
-  return json;
+  if (results.empty() || !results.back().baselines.linear.test.empty()) return;
+  for (RunResult& result : results) result.baselines.linear = {};
 }
 
 }  // namespace
@@ -230,6 +232,7 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
                              const std::filesystem::path& folder,
                              const std::function<void(const TrainProgress&)>& progress) {
   request_from_json(to_json(request), "request");  // a program may ask for anything
+  find_metric(dataset.targets.task, request.learn.metric);
   if (!folder.empty()) claim_folder(folder, request);
   std::vector<RunResult> results(request.runs);
   int64_t next = 0;
@@ -245,36 +248,15 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
       progress({training.run, request.runs, record, request.learn.epochs});
     };
   }
+  const auto begin = std::chrono::steady_clock::now();
   within_memory(dataset, request,
                 [&] { train_all(dataset, request.device, request.scale_features, feed, folder); });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  add_baselines(dataset, request, seconds, results);
   if (!folder.empty()) {
     write_file_atomically(folder / "summary.json", summary_json(request, dataset, results).dump(2) + "\n");
   }
   return results;
-}
-
-nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& dataset,
-                                    const std::vector<RunResult>& results) {
-  Json json{{"config", to_json(request)},
-            {"name", dataset.name},
-            {"train", part_json(results, &RunResult::train)},
-            {"val", part_json(results, &RunResult::val)},
-            {"test", part_json(results, &RunResult::test)}};
-  Json epochs = Json::array(), best = Json::array(), seeds = Json::array(), flows = Json::array();
-  std::vector<double> step_ms;
-  for (const RunResult& result : results) {
-    epochs.push_back(result.epochs);
-    best.push_back(result.best_epoch);
-    seeds.push_back(result.seed);
-    if (result.step_ms > 0) step_ms.push_back(result.step_ms);
-    if (result.flow) flows.push_back(flow_json(*result.flow));
-  }
-  json["epochs"] = epochs;
-  json["best_epoch"] = best;
-  json["seeds"] = seeds;
-  json["step_ms"] = step_ms.empty() ? Json(nullptr) : Json(median(step_ms));
-  if (!flows.empty()) json["flow"] = flows;
-  return json;
 }
 
 }  // namespace qw

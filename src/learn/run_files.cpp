@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
-#include "core/text.h"
 #include "nn/tensor_file.h"
 #include "nn/tensors.h"
 #include "qw/core/error.h"
@@ -49,16 +48,16 @@ void write_flow(const std::filesystem::path& path, const Dataset& dataset, Learn
   write_tensors(path, tensors);
 }
 
-std::string class_name(const Targets& targets, int64_t c) {
-  return targets.names.empty() ? fmt::format("{}", c) : targets.names[c];
+Json row_json(const SplitSizes::Row& row) {
+  return {{"train", row.train}, {"val", row.val}, {"test", row.test}};
 }
 
-void add_numbers(std::string& line, const at::Tensor& row) {
-  const auto* numbers = row.data_ptr<float>();
-  for (int64_t c = 0; c < row.size(0); ++c) line += fmt::format(",{:.9g}", numbers[c]);
+SplitSizes::Row row_from(const Json& json, std::string name) {
+  return {std::move(name), json.at("train").get<int64_t>(), json.at("val").get<int64_t>(),
+          json.at("test").get<int64_t>()};
 }
 
-at::Tensor as_float_rows(const at::Tensor& matrix) { return matrix.to(at::kFloat).cpu().contiguous(); }
+double number_from(const Json& json) { return json.is_number() ? json.get<double>() : std::nan(""); }
 
 }  // namespace
 
@@ -71,6 +70,13 @@ nlohmann::ordered_json flow_json(const FlowSummary& flow) {
   if (!flow.histogram.counts.empty()) {
     json["histogram"] = {{"limit", flow.histogram.limit}, {"counts", flow.histogram.counts}};
   }
+  return json;
+}
+
+nlohmann::ordered_json split_json(const SplitSizes& sizes) {
+  Json json = row_json(sizes.all);
+  json["classes"] = Json::object();
+  for (const SplitSizes::Row& row : sizes.classes) json["classes"][row.name] = row_json(row);
   return json;
 }
 
@@ -96,6 +102,10 @@ nlohmann::ordered_json to_json(const RunResult& result) {
     json["target_mean"] = result.scaling.mean();
     json["target_deviation"] = result.scaling.deviation();
   }
+  json["split"] = split_json(result.split);
+  json["temperature"] = result.temperature;
+  json["coverage"] = {{"test", number(result.certainty.coverage)}, {"size", number(result.certainty.size)}};
+  json["classes_predicted"] = result.classes_predicted;
   return json;
 }
 
@@ -132,6 +142,15 @@ RunResult result_from_json(const nlohmann::ordered_json& json) {
     result.scaling = TargetScaling(json.at("target_mean").get<std::vector<double>>(),
                                    json.at("target_deviation").get<std::vector<double>>());
   }
+  if (json.contains("split")) {  // older files have none of these
+    result.split.all = row_from(json.at("split"), "");
+    for (const auto& [name, row] : json.at("split").at("classes").items())
+      result.split.classes.push_back(row_from(row, name));
+    result.temperature = json.at("temperature").get<double>();
+    result.certainty = {number_from(json.at("coverage").at("test")),
+                        number_from(json.at("coverage").at("size"))};
+    result.classes_predicted = json.at("classes_predicted").get<int64_t>();
+  }
   return result;
 }
 
@@ -157,56 +176,29 @@ void write_metrics(const std::filesystem::path& run_folder, const std::vector<Ep
   write_file_atomically(run_folder / "metrics.jsonl", lines);
 }
 
-std::string predictions_csv(const Dataset& dataset, const Scores& scores, const std::vector<char>& is_new) {
-  const Targets& targets = dataset.targets;
-  const bool regression = targets.task == Task::kRegression;
-  const at::Tensor total = as_float_rows(scores.sum()), network = as_float_rows(scores.network);
-  const at::Tensor transport =
-      scores.transport.numel() == 0 ? at::zeros_like(network) : as_float_rows(scores.transport);
-  const at::Tensor chances = as_float_rows(probabilities(divergence_for(targets.task), scores));
-  std::string text = "id,prediction";
-  const auto add_header = [&](const char* what) {
-    for (int64_t c = 0; c < targets.width; ++c)
-      text += "," + csv_field(fmt::format("{} {}", what, class_name(targets, c)));
-  };
-  if (!regression) add_header("probability");
-  add_header("network");
-  add_header("transport");
-  if (!is_new.empty()) text += ",new";
-  text += "\n";
-  for (NodeId node = 0; node < dataset.graph.num_nodes(); ++node) {
-    text += csv_field(dataset.node_id(node));
-    if (targets.task == Task::kClassification) {
-      text += "," + csv_field(class_name(targets, at::argmax(total[node]).item<int64_t>()));
-    } else if (regression) {
-      std::string numbers;
-      add_numbers(numbers, total[node]);
-      text += targets.width == 1 ? numbers : "," + csv_field(numbers.substr(1));
-    } else {
-      std::vector<std::string> names;
-      for (int64_t c = 0; c < targets.width; ++c) {
-        if (chances[node][c].item<float>() > 0.5F) names.push_back(class_name(targets, c));
-      }
-      text += "," + csv_field(join(names, " "));
-    }
-    if (!regression) add_numbers(text, chances[node]);
-    add_numbers(text, network[node]);
-    add_numbers(text, transport[node]);
-    if (!is_new.empty()) text += is_new[node] ? ",yes" : ",no";
-    text += "\n";
-  }
-  return text;
+std::filesystem::path calibration_path(const std::filesystem::path& run_folder) {
+  return run_folder / "calibration.json";
 }
 
-void write_run(const std::filesystem::path& run_folder, const Dataset& dataset, Trainer& trainer,
-               const RunResult& result) {
+Calibration read_calibration(const std::filesystem::path& run_folder) {
+  const std::filesystem::path path = calibration_path(run_folder);
+  if (!std::filesystem::exists(path)) return {};
+  return calibration_from_json(Json::parse(read_file(path), nullptr, false), path.string());
+}
+
+void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run) {
   Learner& learner = trainer.best();
   save_model(run_folder / "model.safetensors", learner.model_config(), learner.model());
-  if (learner.flow() != nullptr) write_flow(run_folder / "flow.safetensors", dataset, learner);
+  if (learner.flow() != nullptr) write_flow(run_folder / "flow.safetensors", run.dataset, learner);
+  write_file_atomically(calibration_path(run_folder), to_json(run.calibration).dump() + "\n");
+  const Targets& targets = run.dataset.targets;
+  const std::optional<PredictionSets> sets(std::in_place, targets.task, targets.width, run.calibration,
+                                           run.coverage);
+  const std::vector<NodePart> parts = parts_of(run.split, run.dataset.graph.num_nodes());
   write_file_atomically(run_folder / "predictions.csv",
-                        predictions_csv(dataset, result.scaling.undo(learner.predict())));
+                        Predictions(run.dataset, targets, run.scores, run.calibration, sets, parts).csv());
   write_metrics(run_folder, trainer.history());
-  write_file_atomically(run_folder / "summary.json", to_json(result).dump(2) + "\n");
+  write_file_atomically(run_folder / "summary.json", to_json(run.result).dump(2) + "\n");
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(run_folder), ignored);
 }

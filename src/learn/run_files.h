@@ -11,14 +11,26 @@ namespace qw {
 std::filesystem::path run_folder(const std::filesystem::path& folder, int64_t run);
 std::filesystem::path checkpoint_path(const std::filesystem::path& run_folder);
 
-// Model, flow, predictions and, last, summary.json: when that is there, the run is done.
-void write_run(const std::filesystem::path& run_folder, const Dataset& dataset, Trainer& trainer,
-               const RunResult& result);
+// What a run has come to.
+struct FinishedRun {
+  const Dataset& dataset;
+  const Split& split;
+  const Scores& scores;  // in the units of the targets
+  const Calibration& calibration;
+  double coverage;
+  const RunResult& result;
+};
+// Model, flow, calibration, predictions and, last, summary.json: when that is there, the run is done.
+void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run);
+std::filesystem::path calibration_path(const std::filesystem::path& run_folder);
+// Of a run that has none, no more than its scores.
+Calibration read_calibration(const std::filesystem::path& run_folder);
 void write_metrics(const std::filesystem::path& run_folder, const std::vector<EpochRecord>& history);
 
 // The result of a run that is done, or nothing.
 std::optional<RunResult> read_result(const std::filesystem::path& run_folder);
 
 nlohmann::ordered_json flow_json(const FlowSummary& flow);
+nlohmann::ordered_json split_json(const SplitSizes& sizes);
 
 }  // namespace qw

@@ -4,11 +4,26 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "learn/run_files.h"
 #include "qw/core/error.h"
 
 namespace qw {
+
+namespace {
+
+int64_t count_predicted(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores) {
+  if (targets.task != Task::kClassification) return 0;
+  const std::vector<double> rows = logits_of(targets.task, nodes, targets.width, scores);
+  std::set<int64_t> predicted;
+  for (auto row = rows.begin(); row != rows.end(); row += targets.width) {
+    predicted.insert(std::max_element(row, row + targets.width) - row);
+  }
+  return static_cast<int64_t>(predicted.size());
+}
+
+}  // namespace
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0.0;
@@ -46,8 +61,13 @@ void SingleRun::epoch_done(const EpochRecord& record) const {
 RunResult SingleRun::result() {
   if (done_) return *done_;
   if (!trainer_->failure().empty()) fail(trainer_->failure());
-  RunResult result = summarise();
-  if (!folder_.empty()) write_run(folder_, dataset_, *trainer_, result);
+  const Scores scores = scaling_.undo(trainer_->best().predict());
+  const Calibration calibration = calibrate(dataset_.targets, split_.val, scores);
+  const RunResult result = summarise(scores, calibration);
+  if (!folder_.empty()) {
+    write_run(folder_, *trainer_,
+              {dataset_, split_, scores, calibration, training_.request.coverage, result});
+  }
   return result;
 }
 
@@ -67,7 +87,7 @@ TargetScaling SingleRun::scaling_for(const Split& split) const {
   return earlier->scaling;
 }
 
-RunResult SingleRun::summarise() {
+RunResult SingleRun::summarise(const Scores& scores, const Calibration& calibration) {
   RunResult result;
   result.run = training_.run;
   result.seed = seed_;
@@ -78,11 +98,17 @@ RunResult SingleRun::summarise() {
   result.step_ms = median(milliseconds);
   Learner& learner = trainer_->best();
   result.parameters = learner.parameter_count();
-  const Scores scores = scaling_.undo(learner.predict());
-  result.train = measure(dataset_.targets, split_.train, scores);
-  result.val = measure(dataset_.targets, split_.val, scores);
-  result.test = measure(dataset_.targets, split_.test, scores);
-  result.classes = by_class(dataset_.targets, split_.test, scores);
+  const Targets& targets = dataset_.targets;
+  const MeasureOptions options{training_.request.learn.metric, calibration.temperature};
+  result.train = measure(targets, split_.train, scores, options);
+  result.val = measure(targets, split_.val, scores, options);
+  result.test = measure(targets, split_.test, scores, options);
+  result.classes = by_class(targets, split_.test, scores);
+  result.split = split_sizes(targets, split_);
+  result.temperature = calibration.temperature;
+  const PredictionSets sets(targets.task, targets.width, calibration, training_.request.coverage);
+  result.certainty = measure_coverage(targets, split_.test, scores, calibration, sets);
+  result.classes_predicted = count_predicted(targets, split_.test, scores);
   if (learner.flow() != nullptr) result.flow = learner.flow()->summary();
   return result;
 }

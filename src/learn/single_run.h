@@ -30,7 +30,7 @@ class SingleRun {
  private:
   std::filesystem::path network_from() const;
   TargetScaling scaling_for(const Split& split) const;
-  RunResult summarise();
+  RunResult summarise(const Scores& scores, const Calibration& calibration);
 
   const Dataset& dataset_;
   const Training training_;

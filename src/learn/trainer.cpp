@@ -61,6 +61,7 @@ bool all_finite(const at::Tensor& tensor) {
 
 Trainer::Trainer(const LearnInput& input)
     : input_(input),
+      metric_(find_metric(input.targets.task, input.options.metric)),
       learner_(make_learner(input)),
       train_labels_(label_tensors(input.targets, input.split.train, input.graph.options())),
       val_labels_(label_tensors(input.targets, input.split.val, input.graph.options())),
@@ -83,7 +84,7 @@ EpochRecord Trainer::run_epoch() {
 
 void Trainer::measure_epoch(const Scores& scores, EpochRecord& record) const {
   const Targets& targets = input_.targets;
-  if (scores.network.is_cuda()) {  // as replayed epochs do
+  if (scores.network.is_cuda() && has_device_metric()) {  // as replayed epochs do
     const at::Tensor metrics =
         epoch_metrics(targets.task, scores, {train_labels_, val_labels_, test_labels_}).cpu();
     const auto* number = metrics.data_ptr<double>();
@@ -92,9 +93,9 @@ void Trainer::measure_epoch(const Scores& scores, EpochRecord& record) const {
     record.test_metric = number[2];
     return;
   }
-  record.train_metric = primary_metric(targets, input_.split.train, scores);
-  record.val_metric = primary_metric(targets, input_.split.val, scores);
-  record.test_metric = primary_metric(targets, input_.split.test, scores);
+  record.train_metric = measure_one(targets, input_.split.train, scores, metric_);
+  record.val_metric = measure_one(targets, input_.split.val, scores, metric_);
+  record.test_metric = measure_one(targets, input_.split.test, scores, metric_);
 }
 
 bool Trainer::fails(const EpochRecord& record) {
@@ -113,8 +114,16 @@ bool Trainer::fails(const EpochRecord& record) {
 
 bool Trainer::is_best(const EpochRecord& record) const {
   if (best_epoch_ < 0 || keeps_last()) return true;
-  const EpochRecord& best = history_[best_epoch_];
-  return by_metric() ? record.val_metric > best.val_metric : record.val_loss < best.val_loss;
+  return selected_by(record) < selected_by(history_[best_epoch_]);
+}
+
+double Trainer::selected_by(const EpochRecord& record) const {
+  if (!by_metric()) return record.val_loss;
+  return metric_.higher_is_better ? -record.val_metric : record.val_metric;
+}
+
+bool Trainer::has_device_metric() const {
+  return metric_.name == metrics_of(input_.targets.task).front().name;
 }
 
 void Trainer::keep_best() {
@@ -135,7 +144,8 @@ bool Trainer::should_stop(const EpochRecord& record) const {
   const double mean = windowed_sum(by_metric() ? &first.val_metric : &first.val_loss, patience,
                                    sizeof(EpochRecord) / sizeof(double)) /
                       static_cast<double>(patience);
-  return by_metric() ? record.val_metric < mean : record.val_loss > mean;
+  if (!by_metric()) return record.val_loss > mean;
+  return metric_.higher_is_better ? record.val_metric < mean : record.val_metric > mean;
 }
 
 bool Trainer::run_here(const GoOn& go_on, int64_t epochs) {
@@ -154,7 +164,7 @@ bool Trainer::run_here(const GoOn& go_on, int64_t epochs) {
 }
 
 bool Trainer::can_replay() const {
-  return input_.graph.options().device().is_cuda() && learner_->stays_on_device();
+  return input_.graph.options().device().is_cuda() && learner_->stays_on_device() && has_device_metric();
 }
 
 DeviceEpochs& Trainer::device_epochs() {

@@ -23,13 +23,13 @@ std::vector<Trial> missing(const TrialScores& scores, const std::vector<int64_t>
   return trials;
 }
 
-std::vector<RankedConfig> ranked(const TrialScores& scores, const std::vector<int64_t>& configs,
-                                 int64_t runs) {
+std::vector<RankedConfig> ranked(const TrialScores& scores, const std::vector<int64_t>& configs, int64_t runs,
+                                 bool higher_is_better) {
   std::vector<RankedConfig> all;
   for (const int64_t config : configs) all.push_back({config, runs, mean_score(scores, config, runs)});
-  std::stable_sort(all.begin(), all.end(), [](const RankedConfig& a, const RankedConfig& b) {
+  std::stable_sort(all.begin(), all.end(), [&](const RankedConfig& a, const RankedConfig& b) {
     if (std::isnan(a.score) || std::isnan(b.score)) return !std::isnan(a.score) && std::isnan(b.score);
-    return a.score > b.score;
+    return higher_is_better ? a.score > b.score : a.score < b.score;
   });
   return all;
 }
@@ -59,7 +59,7 @@ Stage stage_of(const Sweep::Cell& cell, const TrialScores& scores) {
     stage.missing = missing(scores, stage.configs, rung.runs);
     if (!stage.missing.empty()) return stage;
     // Those that went on, by what they did since, before those that did not.
-    const std::vector<RankedConfig> front = ranked(scores, stage.configs, rung.runs);
+    const std::vector<RankedConfig> front = ranked(scores, stage.configs, rung.runs, cell.higher_is_better);
     std::vector<RankedConfig> ranking = front;
     for (size_t i = front.size(); i < stage.ranking.size(); ++i) ranking.push_back(stage.ranking[i]);
     stage.ranking = std::move(ranking);
@@ -71,7 +71,8 @@ Stage stage_of(const Sweep::Cell& cell, const TrialScores& scores) {
 
 Sweep::Sweep(ResultStore& store, const std::vector<SweepCell>& cells) {
   for (const SweepCell& cell : cells) {
-    cells_.push_back({cell.name, store.configs_of(cell.configs), cell.rungs});
+    const bool higher = cell.configs.empty() || higher_is_better(cell.configs.front().learn.metric);
+    cells_.push_back({cell.name, store.configs_of(cell.configs), cell.rungs, higher});
   }
 }
 

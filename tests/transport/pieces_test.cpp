@@ -123,8 +123,8 @@ TEST(Pieces, ADirectedGroundHasAnEdgeEachWay) {
   const Network& network = all[0].network;
   EXPECT_TRUE(network.directed);
   EXPECT_EQ(network.ground, 2);
-  EXPECT_EQ(ends_of(network), (Ends{{0, 1}, {0, 2}, {2, 0}, {2, 1}}));
-  EXPECT_EQ(network.costs, (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(ends_of(network), (Ends{{1, 0}, {0, 2}, {2, 0}, {1, 2}}));  // from head to tail
+  EXPECT_EQ(network.costs, (std::vector<double>{1, 3, 2, 4}));
 }
 
 TEST(Pieces, DirectedEdgesJoinWhateverTheirDirection) {
@@ -146,10 +146,10 @@ TEST(Pieces, SlackGroundsWhatHasNoGround) {
 TEST(Pieces, DirectedSlackRunsBothWaysAtEveryNode) {
   const Graph graph = graph_of(2, {{0, 1}}, {}, true);
   const Piece grounded = pieces(graph, {0}, 7)[0];  // has a ground, but no way back from it
-  EXPECT_EQ(ends_of(grounded.network), (Ends{{0, 1}, {0, 1}, {1, 0}}));
+  EXPECT_EQ(ends_of(grounded.network), (Ends{{1, 0}, {0, 1}, {1, 0}}));
   EXPECT_EQ(grounded.edges, (std::vector<EdgeId>{0, -1, -1}));
   const Piece whole = pieces(graph, {0, 1}, 7)[0];
-  EXPECT_EQ(ends_of(whole.network), (Ends{{0, 1}, {0, 2}, {2, 0}, {1, 2}, {2, 1}}));
+  EXPECT_EQ(ends_of(whole.network), (Ends{{1, 0}, {0, 2}, {2, 0}, {1, 2}, {2, 1}}));
 }
 
 // Everything that the pieces say of the graph is so, and nothing is missing or there twice.

@@ -1,17 +1,19 @@
-// How good predictions are.
+// How good the scores of a training are: the metrics of qw/metrics/metrics.h on the nodes of a data set.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "qw/graph/targets.h"
 #include "qw/learn/learner.h"
+#include "qw/metrics/metrics.h"
 
 namespace qw {
 
-// Names and values, in the order to show them; the first is the one that counts: accuracy for classes, mean
-// F1 over labels, R2 for values.
+// Names and values, in the order to show them; the first is the one that counts.
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 struct ClassRow {
@@ -22,15 +24,29 @@ struct ClassRow {
   double f1 = 0;
 };
 
-// Of the sum of both scores, on `nodes` (those with a label count). Classes: accuracy, macro_f1. Labels:
-// macro_f1, micro_f1, accuracy (share of right labels). Values: r2, mse, mae, over all columns together, each
-// column's mean being what R2 compares with. NaN where there is nothing to measure.
-Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores);
+// The metrics of a task; the first is its default: accuracy for classes, mean F1 over labels, R2 for values.
+const std::vector<MetricInfo>& metrics_of(Task task);
+// By name, "auto" being the default; throws qw::UsageError that lists the task's own.
+const MetricInfo& find_metric(Task task, std::string_view name);
+
+// Whether more is better in a metric of any task; "auto": yes.
+bool higher_is_better(std::string_view metric);
+
+struct MeasureOptions {
+  std::string metric = "auto";  // the one that counts
+  double temperature = 1;       // by which scores are divided before they become probabilities
+};
+// Of the sum of both scores, on `nodes` (those with a label count). NaN where there is nothing to measure.
+Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
+                const MeasureOptions& options = {});
+// One of them, for every epoch.
+double measure_one(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
+                   const MetricInfo& metric);
 std::vector<ClassRow> by_class(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores);
 
-// Only the first of measure(), for every epoch.
-double primary_metric(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores);
-std::string primary_metric_name(Task task);
+// Scores of these nodes as numbers, row by row [n * width]: logits of classes and labels (of probabilities,
+// their logarithms), values as they are.
+std::vector<double> logits_of(Task task, std::span<const NodeId> nodes, int64_t width, const Scores& scores);
 
 // Mean and spread over runs. `std` is that of a sample (0 for one run); `ci95` the half width of a 95 %
 // bootstrap interval of the mean (1000 draws), which is the +- of the published tables. All are NaN when one

@@ -35,6 +35,7 @@ struct LearnOptions {
   int64_t epochs = 1000;
   int64_t patience = 200;
   std::string select = "loss";  // by what the best epoch is known: loss or metric
+  std::string metric = "auto";  // the metric that counts (qw/metrics/metrics.h); auto: the task's first
 };
 
 }  // namespace qw

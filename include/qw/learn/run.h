@@ -6,7 +6,8 @@
 //     checkpoint.safetensors  everything, every few epochs; gone when the run is done
 //     metrics.jsonl           one line per epoch
 //     model.safetensors, model.json, flow.safetensors
-//     predictions.csv         node ids as given, prediction, probabilities, parts of network and transport
+//     calibration.json        what the validation nodes say of how sure predictions are
+//     predictions.csv         one row for each node (qw/learn/predictions.h)
 //     summary.json            the result of this run; its presence says that the run is done
 //
 // Every file is written atomically.
@@ -19,6 +20,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/graph/split_spec.h"
+#include "qw/learn/baselines.h"
+#include "qw/learn/certainty.h"
+#include "qw/learn/predictions.h"
 #include "qw/learn/scaling.h"
 #include "qw/learn/trainer.h"
 
@@ -35,6 +40,8 @@ struct TrainRequest {
   std::string device = "cpu";
   std::string scale_features = "auto";  // see FeatureScaling
   int64_t checkpoint_every = 50;        // epochs
+  double coverage = 0.9;                // of the sets or intervals in predictions.csv
+  std::string baselines = "auto";  // what else is fitted: all; none; auto: what takes a tenth of the time
   // The folder of an earlier training: its networks are taken as they are, run by run, and only the flow is
   // fitted, to the labels as they are now. Its model, model_options, split, seed and scale_features must be
   // those of that training.
@@ -45,7 +52,7 @@ nlohmann::ordered_json to_json(const TrainRequest& request);
 TrainRequest request_from_json(const nlohmann::ordered_json& document, const std::string& file);
 
 // The options of a request by name, whichever of its parts they belong to: what differs from the defaults,
-// without the data and what changes no result (runs, device, checkpoint_every).
+// without the data and what changes no training (runs, device, checkpoint_every, coverage, baselines).
 nlohmann::ordered_json options_json(const TrainRequest& request);
 // Sets options by name; throws qw::UsageError that begins with `context`.
 void set_options(TrainRequest& request, const nlohmann::ordered_json& options, const std::string& context);
@@ -67,6 +74,11 @@ struct RunResult {
   double step_ms = 0;             // median; 0 when the run was done by an earlier process
   std::optional<FlowSummary> flow;
   TargetScaling scaling;  // in which the model learned
+  SplitSizes split;
+  double temperature = 1;
+  MeasuredCoverage certainty;     // of the test nodes' sets
+  int64_t classes_predicted = 0;  // different ones, on the test nodes; 0 for values
+  Baselines baselines;            // empty in what is read from a run folder
 };
 
 // One run of a request.
@@ -120,14 +132,16 @@ nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& 
 // edges by their ends; nodes that are new get what the network says, and nothing by transport.
 struct Reloaded {
   std::unique_ptr<Model> model;
-  Scores scores;             // in the units of the targets
-  std::vector<char> is_new;  // [N]: node was not there in training; empty when it is the same data
+  Scores scores;                   // in the units of the targets
+  std::vector<NodeId> trained_as;  // [N]: the node in the training's data, -1: new; empty: the same data
+  Calibration calibration;
 };
 Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& request,
                 const Dataset& trained_on, const Dataset& dataset);
 
-// The contents of predictions.csv, of scores in the units of the targets.
-std::string predictions_csv(const Dataset& dataset, const Scores& scores,
-                            const std::vector<char>& is_new = {});
+// What makes the numbers of a training doubtful, one sentence each: classes that are missing from a part,
+// one class predicted for all, results no better than a baseline's.
+std::vector<std::string> result_warnings(const Dataset& dataset, const TrainRequest& request,
+                                         const std::vector<RunResult>& results);
 
 }  // namespace qw

@@ -25,9 +25,9 @@ struct EpochRecord {
 // After each epoch the model is evaluated. The epoch with the lowest validation loss is kept, where the loss
 // of a QW solver includes the cost of its flow; learning stops after options.epochs, or when past epoch
 // `patience` the validation loss exceeds the mean of the `patience` before it. With `select` "metric" the
-// validation metric decides instead, the higher the better: the first epoch of the highest is kept, and
-// learning stops below the mean. Without validation nodes, and when only a flow is fitted to a fixed network,
-// the last epoch is kept.
+// validation metric decides instead, options.metric: the first epoch of the best value is kept, and learning
+// stops where it is worse than the mean. Without validation nodes, and when only a flow is fitted to a fixed
+// network, the last epoch is kept.
 class DeviceEpochs;
 
 // Asked after every epoch, in order.
@@ -45,7 +45,8 @@ class Trainer {
   void run(const GoOn& go_on = {}, int64_t at_once = 1);
   bool finished() const { return finished_; }
   const std::string& failure() const { return failure_; }  // why it went wrong; empty: it did not
-  // Whether its epochs can be captured: on a CUDA device, but for solvers that compute on the host.
+  // Whether its epochs can be captured: on a CUDA device, but for solvers that compute on the host and for
+  // metrics that are measured there (all but the first of each task).
   bool can_replay() const;
 
   const std::vector<EpochRecord>& history() const { return history_; }
@@ -79,8 +80,12 @@ class Trainer {
   bool keeps_last() const { return input_.split.val.empty() || !input_.network_from.empty(); }
   bool by_metric() const { return input_.options.select == "metric"; }
   bool fails(const EpochRecord& record);  // and then it is finished
+  // What an epoch is chosen by, the lower the better.
+  double selected_by(const EpochRecord& record) const;
+  bool has_device_metric() const;  // one that there is a kernel for
 
   LearnInput input_;
+  const MetricInfo& metric_;
   std::unique_ptr<Learner> learner_;
   LabelTensors train_labels_, val_labels_, test_labels_;
   std::vector<EpochRecord> history_;

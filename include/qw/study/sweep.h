@@ -20,7 +20,8 @@
 //
 // A value of "search" that is an object sets several options. Numbers may be chosen from a list, or, unless
 // the strategy is grid, from {"uniform": [a, b]} and {"log": [a, b]}. Options are compared by the mean of
-// their primary validation metric alone; equal ones by their order. Options that fail are the last.
+// their validation metric (the option `metric`) alone; equal ones by their order. Options that fail are the
+// last.
 #pragma once
 
 #include <functional>
@@ -82,6 +83,7 @@ class Sweep {
     std::string name;
     std::vector<int64_t> configs;
     std::vector<Rung> rungs;
+    bool higher_is_better = true;  // of the metric that counts
   };
   const std::vector<Cell>& cells() const { return cells_; }
 

@@ -20,6 +20,14 @@ CLI::App* add_run_command(CLI::App& app, const std::string& name, const std::str
   return command;
 }
 
+std::filesystem::path finished_run(const std::string& folder, int64_t run) {
+  std::filesystem::path one = run_folder(folder, run);
+  if (!std::filesystem::exists(one / "summary.json")) {
+    fail(fmt::format("{} is not finished; go on with: qw train --resume {}", one.string(), folder));
+  }
+  return one;
+}
+
 OpenedRun open_run(const RunArguments& arguments) {
   use_threads_in_libtorch();
   const std::filesystem::path config = std::filesystem::path(arguments.folder) / "config.json";
@@ -27,11 +35,11 @@ OpenedRun open_run(const RunArguments& arguments) {
   if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config.string()));
   OpenedRun opened;
   opened.request = request_from_json(document, config.string());
-  opened.folder = run_folder(arguments.folder, arguments.run);
-  if (!std::filesystem::exists(opened.folder / "summary.json")) {
-    fail(fmt::format("{} is not finished; go on with: qw train --resume {}", opened.folder.string(),
-                     arguments.folder));
+  if (arguments.run >= opened.request.runs) {
+    fail_usage(fmt::format("{} has the runs 0 to {}, so there is no run {}", arguments.folder,
+                           opened.request.runs - 1, arguments.run));
   }
+  opened.folder = finished_run(arguments.folder, arguments.run);
   opened.trained_on = std::make_unique<Dataset>(load(data_from_json(opened.request.data, config.string())));
   return opened;
 }

@@ -25,6 +25,9 @@ struct OpenedRun {
   std::filesystem::path folder;  // of the one run
 };
 
+// The folder of one run of a training; throws qw::Error when it is not there or not finished.
+std::filesystem::path finished_run(const std::string& folder, int64_t run);
+
 // Throws qw::Error when the run is not there or not finished.
 OpenedRun open_run(const RunArguments& arguments);
 

@@ -256,7 +256,7 @@ Preset preset_of(ResultStore& store, const ShownCell& cell) {
 
 struct FoundPreset {
   Preset preset;
-  double score = 0;
+  double score = 0;  // the higher the better
 };
 
 // The best of every search that is finished; where several sweeps searched for the same, the better by
@@ -268,8 +268,10 @@ void find_presets(ResultStore& store, std::map<std::string, FoundPreset>& found)
     if (std::isnan(reached)) {
       say(fmt::format("{}: {} gives no preset: {}", store.path().string(), cell.name,
                       cell.finished ? "all its options failed" : "it is not finished"));
-    } else if (!found.contains(cell.name) || reached > found[cell.name].score) {
-      found[cell.name] = {preset_of(store, cell), reached};
+    } else {
+      const Preset preset = preset_of(store, cell);
+      const double gain = higher_is_better(preset.options.value("metric", "auto")) ? reached : -reached;
+      if (!found.contains(cell.name) || gain > found[cell.name].score) found[cell.name] = {preset, gain};
     }
   }
 }

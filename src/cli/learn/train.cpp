@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <memory>
 
 #include "cli/learn/commands.h"
 #include "cli/learn/dry_run.h"
 #include "cli/learn/options_text.h"
-#include "cli/table.h"
+#include "cli/learn/train_text.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/text.h"
@@ -36,104 +33,14 @@ struct TrainArguments {
 };
 
 constexpr const char* kAutomatic = "auto";
-constexpr int64_t kLineEvery = 100;  // epochs, where there is no terminal
-
-// On a terminal one line that changes; else a line now and then.
-class TrainingReport {
- public:
-  TrainingReport(std::string metric, bool on) : metric_(std::move(metric)), on_(on && !quiet()) {}
-  ~TrainingReport() { wipe(); }
-  TrainingReport(const TrainingReport&) = delete;
-  TrainingReport& operator=(const TrainingReport&) = delete;
-
-  void show(const TrainProgress& progress) {
-    ++epochs_;
-    if (!on_) return;
-    const std::string line =
-        fmt::format("run {} of {}, epoch {}: loss {:.4f}, validation {:.4f}, {} {:.4f}", progress.run + 1,
-                    progress.runs, progress.record.epoch + 1, progress.record.loss, progress.record.val_loss,
-                    metric_, progress.record.val_metric);
-    if (!terminal_) {
-      if ((progress.record.epoch + 1) % kLineEvery == 0)
-        fmt::print(stderr, "{}{}\n", line, time_left(progress));
-      return;
-    }
-    const auto now = Clock::now();
-    if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
-    last_ = now;
-    drawn_ = true;
-    fmt::print(stderr, "\r\x1b[2K{}{}", line, time_left(progress));
-    std::fflush(stderr);
-  }
-
-  void wipe() {
-    if (drawn_) fmt::print(stderr, "\r\x1b[2K");
-    drawn_ = false;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  // At most: runs often stop early.
-  std::string time_left(const TrainProgress& progress) const {
-    const double spent = std::chrono::duration<double>(Clock::now() - start_).count();
-    const auto all = static_cast<double>(progress.runs * progress.epochs);
-    const double left = spent / static_cast<double>(epochs_) * (all - static_cast<double>(epochs_));
-    return left < 1 ? "" : fmt::format(", at most {:.0f} s left", left);
-  }
-
-  std::string metric_;
-  bool on_;
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
-  bool drawn_ = false;
-  int64_t epochs_ = 0;
-  Clock::time_point start_ = Clock::now(), last_;
-};
-
 nlohmann::ordered_json data_json(const DataArguments& data) {
   LoadOptions load = data.load;
   std::string what = data.what;
   if (std::filesystem::exists(what)) what = std::filesystem::absolute(what).string();
-  for (std::string* file : {&load.edges, &load.nodes}) {
+  for (std::string* file : {&load.edges, &load.nodes, &load.split_file}) {
     if (!file->empty()) *file = std::filesystem::absolute(*file).string();
   }
   return {{"what", what}, {"load", load_fields(load, "qw").to_json()}};
-}
-
-// Shares with four decimals; errors of large values with five digits.
-std::string readable(double value) {
-  return std::abs(value) < 100 ? fmt::format("{:.4f}", value) : fmt::format("{:.5g}", value);
-}
-
-std::string as_text(const Dataset& dataset, const TrainRequest& request,
-                    const std::vector<RunResult>& results, const std::string& out) {
-  TextTable table({"", "train", "val", "test"});
-  for (size_t m = 0; m < results.front().test.size(); ++m) {
-    std::vector<std::string> row{results.front().test[m].first};
-    for (const auto part : {&RunResult::train, &RunResult::val, &RunResult::test}) {
-      std::vector<double> values;
-      for (const RunResult& result : results) values.push_back((result.*part)[m].second);
-      const Summary summary = summarise(values);
-      row.push_back(results.size() == 1 ? readable(summary.mean)
-                                        : fmt::format("{} +- {} (std {})", readable(summary.mean),
-                                                      readable(summary.ci95), readable(summary.std)));
-    }
-    table.add(row);
-  }
-  std::string text =
-      fmt::format("{}, {}, {}: {} run{}\n{}", dataset.name, request.model, request.learn.solver,
-                  results.size(), results.size() == 1 ? "" : "s", table.text());
-  if (results.size() == 1 && !results.front().classes.empty()) {
-    TextTable classes({"class", "test nodes", "precision", "recall", "F1"});
-    for (const ClassRow& row : results.front().classes) {
-      classes.add({row.name, fmt::format("{}", row.nodes), fmt::format("{:.3f}", row.precision),
-                   fmt::format("{:.3f}", row.recall), fmt::format("{:.3f}", row.f1)});
-    }
-    text += "\n" + classes.text();
-  }
-  if (results.size() > 1) text += "+- is the half width of a 95 % bootstrap interval of the mean\n";
-  if (!out.empty()) text += fmt::format("predictions: {}/run-0/predictions.csv\n", out);
-  return text;
 }
 
 nlohmann::ordered_json config_of(const std::string& folder) {
@@ -192,6 +99,18 @@ TrainRequest refit_request(const CLI::App& command, const TrainArguments& argume
   return request;
 }
 
+void say_what_is_guessed(const Dataset& dataset, const TrainRequest& request) {
+  if (request.scale_features == "auto" && dataset.features.columns > 0)
+    say(FeatureScaling(request.scale_features, dataset).summary());
+  const RunSplit chosen = split_of_run(dataset, request.split, 0);
+  const bool stored = chosen.spec.starts_with("stored");
+  if (request.runs > 1 && stored && dataset.splits.size() == 1)
+    say("all runs have the one stored split; --split stratified draws one for each");
+  if (chosen.spec.starts_with("kfold") && request.runs == 1 &&
+      request.split.find("fold=") == std::string::npos)
+    say(fmt::format("{}: one fold of those that --runs would go through", chosen.spec));
+}
+
 void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
   use_threads_in_libtorch();
   if (!arguments.resume.empty() || !arguments.request.refit_flow.empty()) {
@@ -219,15 +138,22 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
                                 known_presets(arguments)),
                arguments.request);
   }
+  if (!arguments.data.load.split_file.empty() && arguments.request.split != "auto" &&
+      arguments.request.split != "stored") {
+    fail_usage("qw train: --split-file says who trains: leave --split out, or give --split stored");
+  }
+  say_what_is_guessed(dataset, arguments.request);
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
   std::vector<RunResult> results;
   {
-    TrainingReport report(primary_metric_name(dataset.targets.task), true);
+    TrainingReport report(find_metric(dataset.targets.task, arguments.request.learn.metric).name);
     results = train(dataset, arguments.request, arguments.out,
                     [&](const TrainProgress& progress) { report.show(progress); });
   }
+  for (const std::string& warning : result_warnings(dataset, arguments.request, results))
+    say("warning: " + warning);
   if (!global.json) {
-    print_text(as_text(dataset, arguments.request, results, arguments.out));
+    print_text(training_text(dataset, arguments.request, results, arguments.out));
     return;
   }
   nlohmann::ordered_json document = summary_json(arguments.request, dataset, results);
@@ -276,18 +202,26 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   TrainRequest& request = arguments->request;
   FieldTable table("qw train");
   table.add_choice("model", request.model, names, "the network (listed below)");
-  table.add("split", request.split, "SPEC",
-            "who trains (see qw data split); auto: published when all nodes have a class, else 60/20/20");
+  table.add(
+      "split", request.split, "SPEC",
+      "who trains (see qw data split); auto: the data's own split, or as in the paper for its graphs, else "
+      "stratified 60/20/20");
   table.add("runs", request.runs, {1, 1e6}, "independent runs, each with a split and a seed of its own");
   table.add("seed", request.seed, {0, 9e18},
             "seed of the first run, the next has one more; 0: the ten published seeds");
   table.add("device", request.device, "NAME", "where to learn: cpu, cuda or cuda:N");
   table.add_choice(
       "scale_features", request.scale_features, {"auto", "rows", "columns", "none"},
-      "divide rows by their sum, bring columns to mean 0 and deviation 1, or neither; auto: rows "
-      "for the known graphs, columns for your own tables");
+      "divide rows by their sum, bring columns to mean 0 and deviation 1, or neither; auto: rows for the "
+      "paper's graphs, else columns, but for those of 0 and 1 and of word counts");
   table.add("checkpoint_every", request.checkpoint_every, {0, 1e9},
             "epochs between checkpoints in --out; 0: none");
+  table.add("coverage", request.coverage, {0.01, 0.999},
+            "share of the nodes whose truth the sets (or intervals) of predictions.csv should hold");
+  table.add_choice(
+      "baselines", request.baselines, {"auto", "all", "none"},
+      "what to compare with: the trivial prediction and, in auto where it takes a tenth of the time "
+      "at most, a linear model without the graph");
   table.add("out", arguments->out, "DIR", "keep model, flow, predictions and metrics here");
   table.add("resume", arguments->resume, "DIR", "go on with a training that was interrupted");
   table.add("refit_flow", request.refit_flow, "DIR",

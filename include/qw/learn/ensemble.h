@@ -1,0 +1,46 @@
+// One run of a training read again, or several as an ensemble.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "qw/learn/run.h"
+
+namespace qw {
+
+class Ensemble {
+ public:
+  // Run folders of one training that are finished, on its data (then `dataset` is that very object) or on
+  // other data, as reload() takes it.
+  Ensemble(const std::vector<std::filesystem::path>& run_folders, const TrainRequest& request,
+           const Dataset& trained_on, const Dataset& dataset);
+
+  // Means over the runs of what networks say and what transport adds, in the units of the targets.
+  const Scores& scores() const { return scores_; }
+  // [N * width]: mean of calibrated probabilities, or of values, and their standard deviation between runs.
+  const std::vector<double>& mean() const { return mean_; }
+  const std::vector<double>& spread() const { return spread_; }
+  // mean() as scores.
+  Scores predicted() const;
+
+  // A node that trains in any run is a training node; one that validates in any, a validation node; test
+  // nodes are so in every run.
+  const std::vector<NodePart>& parts() const { return parts_; }
+  std::vector<NodeId> nodes_of(NodePart part) const;
+
+  // Of one run its own. Of several the temperature is 1, since their probabilities are calibrated already,
+  // and strangeness is that of nodes that validate in every run; empty: there is none.
+  const Calibration& calibration() const { return calibration_; }
+
+ private:
+  void add_parts(const std::vector<NodePart>& parts, bool first);
+
+  Task task_;
+  int64_t width_;
+  Scores scores_;
+  std::vector<double> mean_, spread_;
+  std::vector<NodePart> parts_;
+  Calibration calibration_;
+};
+
+}  // namespace qw

@@ -1,0 +1,142 @@
+#include "cli/learn/train_text.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "cli/table.h"
+#include "core/progress.h"
+#include "core/text.h"
+
+namespace qw::cli {
+namespace {
+
+constexpr int64_t kLineEvery = 100;  // epochs, where there is no terminal
+
+// Shares with four decimals; errors of large values with five digits.
+std::string readable(double value) {
+  return std::abs(value) < 100 ? fmt::format("{:.4f}", value) : fmt::format("{:.5g}", value);
+}
+
+std::string spread_text(const std::vector<RunResult>& results, const Metrics& (*part_of)(const RunResult&),
+                        size_t metric) {
+  std::vector<double> values;
+  for (const RunResult& result : results) {
+    if (part_of(result).empty()) return "-";
+    values.push_back(part_of(result)[metric].second);
+  }
+  const Summary summary = summarise(values);
+  if (results.size() == 1) return readable(summary.mean);
+  return fmt::format("{} +- {}", readable(summary.mean), readable(summary.ci95));
+}
+
+std::string split_text(const Dataset& dataset, const TrainRequest& request, const RunResult& first) {
+  const SplitSizes& sizes = first.split;
+  std::string text = fmt::format("split {}: {} train, {} val, {} test{}\n",
+                                 split_of_run(dataset, request.split, first.run).spec, sizes.all.train,
+                                 sizes.all.val, sizes.all.test, request.split == "auto" ? " (--split)" : "");
+  constexpr size_t kMostShown = 20;
+  if (sizes.classes.empty() || sizes.classes.size() > kMostShown) return text;
+  TextTable table({"class", "train", "val", "test"});
+  for (const SplitSizes::Row& row : sizes.classes) {
+    table.add({printable(row.name), fmt::format("{}", row.train), fmt::format("{}", row.val),
+               fmt::format("{}", row.test)});
+  }
+  return text + table.text() + "\n";
+}
+
+std::string metrics_text(const Dataset& dataset, const std::vector<RunResult>& results) {
+  const auto train = [](const RunResult& each) -> const Metrics& { return each.train; };
+  const auto val = [](const RunResult& each) -> const Metrics& { return each.val; };
+  const auto test = [](const RunResult& each) -> const Metrics& { return each.test; };
+  const auto trivial = [](const RunResult& each) -> const Metrics& { return each.baselines.trivial.test; };
+  const auto linear = [](const RunResult& each) -> const Metrics& { return each.baselines.linear.test; };
+  TextTable table(
+      {"", "train", "val", "test", "test of " + trivial_name(dataset.targets.task), "test of linear"});
+  for (size_t m = 0; m < results.front().test.size(); ++m) {
+    table.add({results.front().test[m].first, spread_text(results, train, m), spread_text(results, val, m),
+               spread_text(results, test, m), spread_text(results, trivial, m),
+               spread_text(results, linear, m)});
+  }
+  return table.text();
+}
+
+std::string certainty_text(const Dataset& dataset, const TrainRequest& request,
+                           const std::vector<RunResult>& results) {
+  std::vector<double> coverage, size;
+  for (const RunResult& result : results) {
+    coverage.push_back(result.certainty.coverage);
+    size.push_back(result.certainty.size);
+  }
+  const double reached = summarise(coverage).mean, mean_size = summarise(size).mean;
+  if (!std::isfinite(reached) || !std::isfinite(mean_size)) return "";
+  const bool values = dataset.targets.task == Task::kRegression;
+  return fmt::format(
+      "{} for {:g} % of the nodes (--coverage) hold the truth of {:.1f} % of the test nodes; mean {} "
+      "{:.4g}\n",
+      values ? "intervals" : "sets", 100 * request.coverage, 100 * reached, values ? "width" : "size",
+      mean_size);
+}
+
+}  // namespace
+
+std::string training_text(const Dataset& dataset, const TrainRequest& request,
+                          const std::vector<RunResult>& results, const std::string& out) {
+  std::string text = fmt::format("{}, {}, {}: {} run{}\n", dataset.name, request.model, request.learn.solver,
+                                 results.size(), results.size() == 1 ? "" : "s");
+  text += split_text(dataset, request, results.front()) + metrics_text(dataset, results);
+  if (results.size() == 1 && !results.front().classes.empty()) {
+    TextTable classes({"class", "test nodes", "precision", "recall", "F1"});
+    for (const ClassRow& row : results.front().classes) {
+      classes.add({printable(row.name), fmt::format("{}", row.nodes), fmt::format("{:.3f}", row.precision),
+                   fmt::format("{:.3f}", row.recall), fmt::format("{:.3f}", row.f1)});
+    }
+    text += "\n" + classes.text();
+  }
+  if (results.size() > 1) text += "+- is the half width of a 95 % bootstrap interval of the mean\n";
+  if (request.baselines == "auto" && results.front().baselines.linear.test.empty()) {
+    text += "linear was left out: it would take more than a tenth of the training's time (--baselines all)\n";
+  }
+  text += certainty_text(dataset, request, results);
+  if (!out.empty()) text += fmt::format("predictions: {}/run-0/predictions.csv\n", out);
+  return text;
+}
+
+TrainingReport::TrainingReport(std::string metric)
+    : metric_(std::move(metric)), on_(!quiet()), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+void TrainingReport::show(const TrainProgress& progress) {
+  ++epochs_;
+  if (!on_) return;
+  const std::string line =
+      fmt::format("run {} of {}, epoch {}: loss {:.4f}, validation {:.4f}, {} {:.4f}", progress.run + 1,
+                  progress.runs, progress.record.epoch + 1, progress.record.loss, progress.record.val_loss,
+                  metric_, progress.record.val_metric);
+  if (!terminal_) {
+    if ((progress.record.epoch + 1) % kLineEvery == 0)
+      fmt::print(stderr, "{}{}\n", line, time_left(progress));
+    return;
+  }
+  const auto now = Clock::now();
+  if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  drawn_ = true;
+  fmt::print(stderr, "\r\x1b[2K{}{}", line, time_left(progress));
+  std::fflush(stderr);
+}
+
+void TrainingReport::wipe() {
+  if (drawn_) fmt::print(stderr, "\r\x1b[2K");
+  drawn_ = false;
+}
+
+std::string TrainingReport::time_left(const TrainProgress& progress) const {
+  const double spent = std::chrono::duration<double>(Clock::now() - start_).count();
+  const auto all = static_cast<double>(progress.runs * progress.epochs);
+  const double left = spent / static_cast<double>(epochs_) * (all - static_cast<double>(epochs_));
+  return left < 1 ? "" : fmt::format(", at most {:.0f} s left", left);
+}
+
+}  // namespace qw::cli
