@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -7,14 +9,12 @@
 
 #include "cli/command.h"
 #include "cli/table.h"
+#include "cli/w1_pairing.h"
 #include "cli/w1_problem.h"
 #include "core/deadline.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/text.h"
-#include "data/formats/csv.h"
-#include "data/formats/gzip.h"
-#include "data/formats/node_ids.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 
@@ -26,6 +26,8 @@ constexpr double kSecondsToWrite = 5e-8;  // per edge and column
 struct W1Arguments {
   DataArguments data;
   std::string mu, gamma, labelled, cost;
+  std::string absent = "error";
+  bool normalize = false;
   std::string batch;
   std::string flow_out, potential_out;
   std::string solver = "auto";
@@ -41,114 +43,15 @@ struct W1Arguments {
   }
 };
 
-std::string read_text(const std::string& path) {
-  std::string bytes = read_file(path);
-  return path.ends_with(".gz") ? gunzip(bytes, path) : bytes;
-}
-
-// Values of nodes: a column of ids, then columns of numbers.
-struct ValueTable {
-  std::string file;
-  std::vector<std::string> columns;
-  std::vector<NodeId> nodes;
-  std::vector<double> values;  // [nodes, columns]
-};
-
-double value_of(std::string_view field, const std::string& column, const std::string& path, int64_t line) {
-  const auto value = parse_number(trim(field));
-  if (!value || !std::isfinite(*value)) {
-    fail_at_line(path, line,
-                 fmt::format("{} in column {} is not a number", in_quotes(field), in_quotes(column)));
-  }
-  return *value;
-}
-
-// A first row of a known node and numbers is no header.
-bool is_data(const std::vector<std::string_view>& row, const NodeIds& ids) {
-  return ids.find(trim(row[0])) && std::all_of(row.begin() + 1, row.end(), [](std::string_view field) {
-           return parse_number(trim(field)).has_value();
-         });
-}
-
-ValueTable read_value_table(const std::string& path, const NodeIds& ids) {
-  const std::string text = read_text(path);
-  CsvScanner scanner(text, path);
-  std::vector<std::string_view> fields;
-  bool more = scanner.next(fields);
-  if (!more || fields.size() < 2) {
-    fail_at_line(path, 1, "expected a column of node ids and at least one of values");
-  }
-  ValueTable table{path, {}, {}, {}};
-  const size_t width = fields.size();
-  const bool headless = is_data(fields, ids);
-  for (size_t c = 1; c < width; ++c) {
-    table.columns.push_back(headless ? fmt::format("{}", c) : std::string(trim(fields[c])));
-  }
-  if (!headless) more = scanner.next(fields);
-  std::vector<char> seen(ids.size(), 0);
-  for (; more; more = scanner.next(fields)) {
-    if (fields.size() != width) {
-      fail_at_line(path, scanner.line(), fmt::format("expected {} fields, found {}", width, fields.size()));
-    }
-    const auto node = ids.find(trim(fields[0]));
-    if (!node) fail_at_line(path, scanner.line(), ids.explain(trim(fields[0])));
-    if (seen[*node]) {
-      fail_at_line(path, scanner.line(), fmt::format("node {} stands here twice", in_quotes(fields[0])));
-    }
-    seen[*node] = 1;
-    table.nodes.push_back(*node);
-    for (size_t c = 1; c < width; ++c) {
-      table.values.push_back(value_of(fields[c], table.columns[c - 1], path, scanner.line()));
-    }
-  }
-  return table;
-}
-
-// Ids in a file, one a line, or written down with commas between them.
-std::vector<NodeId> read_labelled(const std::string& what, const NodeIds& ids) {
-  const bool is_file = std::filesystem::exists(what);
-  const std::string text = is_file ? read_text(what) : what;
-  std::vector<NodeId> labelled;
-  int64_t line = 0;
-  for (const std::string& part : split(text, is_file ? '\n' : ',')) {
-    ++line;
-    const std::string_view id = trim(part);
-    if (id.empty()) continue;
-    const auto node = ids.find(id);
-    if (!node && is_file) fail_at_line(what, line, ids.explain(id));
-    if (!node) fail_usage(fmt::format("qw w1: --labelled: {}", ids.explain(id)));
-    labelled.push_back(*node);
-  }
-  return labelled;
-}
-
-// Rows of `table` in the order of `labelled`.
-std::vector<double> rows_for(const ValueTable& table, const std::vector<NodeId>& labelled,
-                             const Dataset& dataset) {
-  std::vector<int64_t> row_of(dataset.graph.num_nodes(), -1);
-  for (size_t row = 0; row < table.nodes.size(); ++row) row_of[table.nodes[row]] = static_cast<int64_t>(row);
-  const size_t width = table.columns.size();
-  std::vector<double> values;
-  values.reserve(labelled.size() * width);
-  for (const NodeId node : labelled) {
-    if (row_of[node] < 0) {
-      fail(fmt::format("{}: has no row for node {}, which is labelled", table.file,
-                       in_quotes(dataset.node_id(node))));
-    }
-    const double* row = table.values.data() + row_of[node] * width;
-    values.insert(values.end(), row, row + width);
-  }
-  return values;
-}
-
+// A positive number is mass that moves from source to target.
 void write_flow(const std::string& path, const Dataset& dataset, const std::vector<std::string>& names,
                 const std::vector<TransportColumn>& columns) {
   std::string text = "source,target";
   for (const std::string& column : names) text += "," + csv_field(column);
   text += "\n";
   for (EdgeId e = 0; e < dataset.graph.num_edges(); ++e) {
-    text += csv_field(dataset.node_id(dataset.graph.heads()[e])) + "," +
-            csv_field(dataset.node_id(dataset.graph.tails()[e]));
+    text += csv_field(dataset.node_id(dataset.graph.tails()[e])) + "," +
+            csv_field(dataset.node_id(dataset.graph.heads()[e]));
     for (const TransportColumn& column : columns) {
       text += column.flow.empty() ? "," : fmt::format(",{}", column.flow[e]);
     }
@@ -176,74 +79,145 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// What was asked and what came out, for the two ways to print it.
+struct Answer {
+  const W1Arguments& arguments;
+  const Dataset& dataset;
+  const ValueProblem& problem;
+  std::vector<TransportColumn> columns;
+
+  std::string cost_name() const {
+    if (dataset.graph.costs().empty()) return "";
+    return arguments.data.load.edge_cost.empty() ? "cost" : arguments.data.load.edge_cost;
+  }
+};
+
+// Why column `c` is infeasible and what to do.
+std::string reason(const Answer& answer, size_t c) {
+  const ValueProblem& problem = answer.problem;
+  const TransportObstacle& obstacle = answer.columns[c].obstacle;
+  const Graph& graph = answer.dataset.graph;
+  const ColumnSums sums = sums_of_column(problem, c);
+  if (obstacle.num_nodes == graph.num_nodes() && !sums.balanced(TransportOptions{}.balance_tolerance))
+    return "infeasible: " + explain_sums(sums);
+  const std::string what =
+      describe_obstacle(obstacle, graph.directed(), answer.dataset.node_id(obstacle.node));
+  if (graph.directed()) return what + "; a directed edge carries mass from its first end to its second only";
+  return what +
+         "; no edge leads out of it: its values must have equal sums, or --labelled must leave a node "
+         "of it free";
+}
+
 // One problem is answered as in a batch; several as a list.
-std::string as_json(const Dataset& dataset, const std::vector<std::string>& names,
-                    const std::vector<TransportColumn>& columns) {
-  std::string text = fmt::format("{{\"nodes\":{},\"edges\":{},\"directed\":{},", dataset.graph.num_nodes(),
-                                 dataset.graph.num_edges(), dataset.graph.directed());
+std::string as_json(const Answer& answer) {
+  const Graph& graph = answer.dataset.graph;
+  const std::string cost = answer.cost_name();
+  std::string text =
+      fmt::format("{{\"nodes\":{},\"edges\":{},\"directed\":{},\"labelled\":{},\"edge_cost\":{},",
+                  graph.num_nodes(), graph.num_edges(), graph.directed(), answer.problem.labelled.size(),
+                  cost.empty() ? "null" : quoted(cost));
+  if (answer.arguments.absent != "error")
+    text += fmt::format("\"absent\":{},", quoted(answer.arguments.absent));
+  if (answer.arguments.normalize) text += "\"normalized\":true,";
   const auto fields = [&](size_t c) {
-    const NodeId node = columns[c].obstacle.node;
-    return fmt::format("\"name\":{},", quoted(names[c])) +
-           result_fields(columns[c], node < 0 ? "" : dataset.node_id(node));
+    const TransportColumn& column = answer.columns[c];
+    const NodeId node = column.obstacle.node;
+    std::string named = fmt::format("\"name\":{},", quoted(answer.problem.columns[c])) +
+                        result_fields(column, node < 0 ? "" : answer.dataset.node_id(node));
+    if (column.status == TransportStatus::kInfeasible) named += ",\"reason\":" + quoted(reason(answer, c));
+    return named;
   };
-  if (columns.size() == 1) return text + fields(0) + "}\n";
+  if (answer.columns.size() == 1) return text + fields(0) + "}\n";
   text += "\"columns\":[";
-  for (size_t c = 0; c < columns.size(); ++c) text += (c > 0 ? ",{" : "{") + fields(c) + "}";
+  for (size_t c = 0; c < answer.columns.size(); ++c) text += (c > 0 ? ",{" : "{") + fields(c) + "}";
   return text + "]}\n";
 }
 
-std::string as_text(const Dataset& dataset, const std::vector<std::string>& names,
-                    const std::vector<TransportColumn>& columns) {
+std::string as_text(const Answer& answer) {
   TextTable table({"column", "status", "distance", "at least", "at most"});
-  std::string remarks;
-  for (size_t c = 0; c < columns.size(); ++c) {
-    const TransportColumn& column = columns[c];
-    const auto number = [](double value) {
-      return std::isfinite(value) ? fmt::format("{:.12g}", value) : std::string("-");
-    };
-    table.add(
-        {names[c], name(column.status), number(column.distance), number(column.lower), number(column.upper)});
-    if (column.status != TransportStatus::kInfeasible) continue;
-    remarks += fmt::format(
-        "{}: {}\n", names[c],
-        describe_obstacle(column.obstacle, dataset.graph.directed(), dataset.node_id(column.obstacle.node)));
+  const auto number = [](double value) {
+    return std::isfinite(value) ? fmt::format("{:.12g}", value) : std::string("-");
+  };
+  for (size_t c = 0; c < answer.columns.size(); ++c) {
+    const TransportColumn& column = answer.columns[c];
+    table.add({answer.problem.columns[c], name(column.status), number(column.distance), number(column.lower),
+               number(column.upper)});
   }
-  return table.text() + remarks;
+  const std::string cost = answer.cost_name();
+  return table.text() + (cost.empty()
+                             ? "unit: value x edges; every edge costs 1 (--cost names a column of costs)\n"
+                             : fmt::format("unit: value x {}\n", printable(cost)));
+}
+
+void note_wide_intervals(const Answer& answer) {
+  for (size_t c = 0; c < answer.columns.size(); ++c) {
+    const TransportColumn& column = answer.columns[c];
+    if (column.status != TransportStatus::kTimeLimit) continue;
+    const std::string interval =
+        std::isfinite(column.upper)
+            ? fmt::format("is between {:.12g} and {:.12g}", column.lower, column.upper)
+            : fmt::format("is at least {:.12g}, if there is one", column.lower);
+    say(fmt::format("{}: not solved to the end: the distance {}; {}", answer.problem.columns[c], interval,
+                    answer.arguments.time_limit > 0 ? "raise --time-limit"
+                                                    : "--solver auto goes on to the exact distance"));
+  }
+}
+
+// Results are printed by then; the exit code is that of an error.
+void fail_if_infeasible(const Answer& answer) {
+  constexpr int64_t kMostReasons = 5;
+  int64_t infeasible = 0;
+  std::string message;
+  for (size_t c = 0; c < answer.columns.size(); ++c) {
+    if (answer.columns[c].status != TransportStatus::kInfeasible || ++infeasible > kMostReasons) continue;
+    message += fmt::format("{}qw: {}: {}", message.empty() ? "" : "\n", printable(answer.problem.columns[c]),
+                           reason(answer, c));
+  }
+  if (infeasible > kMostReasons)
+    message += fmt::format("\nqw: {} more columns are infeasible", infeasible - kMostReasons);
+  if (infeasible > 0) fail(message);
+}
+
+NodeIds ids_of(const Dataset& dataset) {
+  return dataset.node_ids.empty() ? NodeIds::row_numbers(dataset.graph.num_nodes(), "the graph")
+                                  : NodeIds::named(dataset.node_ids, "the graph");
+}
+
+ValueProblem read_problem(const W1Arguments& arguments, const NodeIds& ids) {
+  ValueQuestion question;
+  question.normalize = arguments.normalize;
+  question.absent = arguments.absent == "zero"   ? Absent::kZero
+                    : arguments.absent == "free" ? Absent::kFree
+                                                 : Absent::kError;
+  if (!arguments.labelled.empty()) question.labelled = read_labelled(arguments.labelled, ids);
+  ValueTable tables[2];
+  parallel_tasks(2,
+                 [&](int i) { tables[i] = read_value_table(i == 0 ? arguments.mu : arguments.gamma, ids); });
+  ValueProblem problem = pose_problem(std::move(tables[0]), std::move(tables[1]), question, ids);
+  for (const std::string& note : problem.notes) say(note);
+  return problem;
 }
 
 void solve_files(const W1Arguments& arguments, const GlobalOptions& global) {
   const Deadline deadline =
       arguments.time_limit > 0 ? Deadline::after_seconds(arguments.time_limit) : Deadline::never();
-  if (arguments.mu.empty() || arguments.gamma.empty())
-    fail_usage("qw w1: give both --mu and --gamma, or --batch");
-  DataArguments data = arguments.data;
-  if (!arguments.cost.empty()) data.load.edge_cost = arguments.cost;
-  const Dataset dataset = load(data);
-  const NodeIds ids = dataset.node_ids.empty() ? NodeIds::row_numbers(dataset.graph.num_nodes(), "the graph")
-                                               : NodeIds::named(dataset.node_ids, "the graph");
-  ValueTable tables[2];
-  parallel_tasks(2,
-                 [&](int i) { tables[i] = read_value_table(i == 0 ? arguments.mu : arguments.gamma, ids); });
-  const auto& [mu, gamma] = tables;
-  if (mu.columns.size() != gamma.columns.size()) {
-    fail(fmt::format("{} has {} columns of values, {} has {}", mu.file, mu.columns.size(), gamma.file,
-                     gamma.columns.size()));
-  }
-  const std::vector<NodeId> labelled =
-      arguments.labelled.empty() ? mu.nodes : read_labelled(arguments.labelled, ids);
+  const Dataset dataset = load(arguments.data);
+  const ValueProblem problem = read_problem(arguments, ids_of(dataset));
+  const auto num_columns = static_cast<int64_t>(problem.columns.size());
   TransportOptions options = arguments.options();
-  const TransportPlan plan(dataset.graph, labelled);
+  const TransportPlan plan(dataset.graph, problem.labelled);
   // What was spent on reading counts, and so does what writing will take.
-  const double to_write = kSecondsToWrite * static_cast<double>(dataset.graph.num_edges()) *
-                          static_cast<double>(mu.columns.size());
+  const double to_write =
+      kSecondsToWrite * static_cast<double>(dataset.graph.num_edges()) * static_cast<double>(num_columns);
   options.time_limit = std::max(0.0, deadline.seconds_left() - to_write);
-  const std::vector<TransportColumn> columns =
-      plan.solve(rows_for(mu, labelled, dataset), rows_for(gamma, labelled, dataset),
-                 static_cast<int64_t>(mu.columns.size()), options);
-  if (!arguments.flow_out.empty()) write_flow(arguments.flow_out, dataset, mu.columns, columns);
+  const Answer answer{arguments, dataset, problem,
+                      plan.solve(problem.mu, problem.gamma, num_columns, options)};
+  if (!arguments.flow_out.empty()) write_flow(arguments.flow_out, dataset, problem.columns, answer.columns);
   if (!arguments.potential_out.empty())
-    write_potential(arguments.potential_out, dataset, mu.columns, columns);
-  print_text(global.json ? as_json(dataset, mu.columns, columns) : as_text(dataset, mu.columns, columns));
+    write_potential(arguments.potential_out, dataset, problem.columns, answer.columns);
+  print_text(global.json ? as_json(answer) : as_text(answer));
+  note_wide_intervals(answer);
+  fail_if_infeasible(answer);
 }
 
 // The answer to one line of a batch; never throws for what the line says.
@@ -299,7 +273,77 @@ void solve_batch(const W1Arguments& arguments) {
     lines += static_cast<int64_t>(block.size());
     bad_lines += std::count(bad.begin(), bad.end(), 1);
   }
-  if (bad_lines > 0) say(fmt::format("{} of {} lines were bad: their answers say why", bad_lines, lines));
+  if (bad_lines > 0) fail(fmt::format("{} of {} lines were bad: their answers say why", bad_lines, lines));
+}
+
+bool is_given(const CLI::App& command, const std::string& option) { return command.count(option) > 0; }
+
+// A line of a batch is a whole problem, so that all that describes one is of no use beside it.
+void refuse_beside_batch(const CLI::App& command) {
+  constexpr std::array kUsed = {"--batch", "--solver", "--gap", "--time-limit"};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || std::ranges::find(kUsed, name) != kUsed.end()) continue;
+    fail_usage(
+        fmt::format("qw w1: {} has no use beside --batch, whose lines say all about their problems", name));
+  }
+}
+
+// Options of data that say nothing about transport.
+void refuse_unused_data_options(const CLI::App& command) {
+  if (is_given(command, "--edge-weight")) {
+    fail_usage("qw w1: --edge-weight has no use here: what an edge costs is named by --cost");
+  }
+  for (const char* option : {"--target", "--task", "--one-hot", "--split-column"}) {
+    if (is_given(command, option))
+      fail_usage(fmt::format("qw w1: {} has no use here: the values are those of --mu and --gamma", option));
+  }
+}
+
+void check_limits(const W1Arguments& arguments) {
+  constexpr std::array kStopAtAGap = {"auto", "cost-scaling", "primal-dual"};
+  constexpr double kTightestGapOfPrimalDual = 1e-6;
+  const std::string& solver = arguments.solver;
+  if (arguments.gap > 0 && std::ranges::find(kStopAtAGap, solver) == kStopAtAGap.end()) {
+    fail_usage(fmt::format(
+        "qw w1: --gap has no use with --solver {}, which goes on to the exact distance; leave one out",
+        solver));
+  }
+  if (solver == "primal-dual" && arguments.gap > 0 && arguments.gap < kTightestGapOfPrimalDual) {
+    fail_usage(
+        fmt::format("qw w1: --solver primal-dual comes to a gap of 1e-6 at best, not --gap {}; leave one out",
+                    arguments.gap));
+  }
+  if (arguments.time_limit > 0 && solver.starts_with("lemon-")) {
+    fail_usage(
+        fmt::format("qw w1: --time-limit has no use with --solver {}, which cannot be stopped", solver));
+  }
+}
+
+// Throws where options contradict each other or would be ignored.
+void check_arguments(W1Arguments& arguments, const CLI::App& command) {
+  check_limits(arguments);
+  if (is_given(command, "--batch")) {
+    refuse_beside_batch(command);
+    return;
+  }
+  refuse_unused_data_options(command);
+  if (arguments.mu.empty() || arguments.gamma.empty())
+    fail_usage("qw w1: give both --mu and --gamma, or --batch");
+  std::string& edge_cost = arguments.data.load.edge_cost;
+  if (!arguments.cost.empty()) {
+    if (!edge_cost.empty() && edge_cost != arguments.cost) {
+      fail_usage(fmt::format("qw w1: --cost {} and --edge-cost {} name two columns of costs: give one",
+                             in_quotes(arguments.cost), in_quotes(edge_cost)));
+    }
+    edge_cost = arguments.cost;
+  }
+  if (!arguments.labelled.empty() && arguments.absent == "free") {
+    fail_usage("qw w1: --labelled names the nodes that are bound, so that --absent free has no use");
+  }
+  if (!arguments.flow_out.empty() && arguments.flow_out == arguments.potential_out) {
+    fail_usage(fmt::format("qw w1: --flow and --potential would both be written to {}", arguments.flow_out));
+  }
 }
 
 }  // namespace
@@ -315,16 +359,23 @@ void add_w1_command(CLI::App& app, const GlobalOptions& global) {
     footer += fmt::format("\n  {:<18}{}", info.name, info.summary);
     names.push_back(info.name);
   }
-  command->footer(footer +
-                  "\nA line of a batch is a JSON object: nodes, directed, edges [[u, v], ...], weights, "
-                  "labelled, mu, gamma; "
-                  "its answer has status, distance, lower, upper, flow, potential.");
+  command->footer(
+      footer +
+      "\nFlows: --flow writes source,target and the flow; a positive one moves from source to target, a "
+      "negative one (undirected graphs only) from target to source."
+      "\nA line of a batch is a JSON object: nodes, directed, edges [[u, v], ...], weights, labelled, mu, "
+      "gamma; its answer has status, distance, lower, upper, flow, potential. A flow > 0 on a directed edge "
+      "[u, v] moves from u to v; on an undirected one it moves from v to u."
+      "\nExit code: 1 when a column is infeasible or a line of a batch is bad; 0 when a line is infeasible.");
   FieldTable table("qw w1");
   table.add("mu", arguments->mu, "FILE", "CSV: node ids, then a column of values for each problem");
   table.add("gamma", arguments->gamma, "FILE", "the values that mu is to be moved to");
-  table.add(
-      "labelled", arguments->labelled, "IDS",
-      "the nodes that are bound to their values: a file of ids or ids with commas; default: those in --mu");
+  table.add("labelled", arguments->labelled, "IDS",
+            "the nodes that are bound to their values, the others give and take freely: a file of ids or ids "
+            "with commas; default: all nodes");
+  table.add_choice("absent", arguments->absent, {"error", "zero", "free"},
+                   "what a node is that has no row in --mu or --gamma: an error, of value 0, or not bound");
+  table.add("normalize", arguments->normalize, "divide each column of --mu and of --gamma by its sum");
   table.add("cost", arguments->cost, "COL",
             "column of --edges: what one unit pays for the way, as --edge-cost");
   table.add_choice("solver", arguments->solver, names, "who solves (listed below)");
@@ -336,11 +387,12 @@ void add_w1_command(CLI::App& app, const GlobalOptions& global) {
   table.add("batch", arguments->batch, "FILE",
             "solve the problems of a file, one JSON object a line; -: standard input");
   add_options(*command, table);
-  command->callback([arguments, &global] {
-    if (arguments->batch.empty()) {
-      solve_files(*arguments, global);
-    } else {
+  command->callback([arguments, command, &global] {
+    check_arguments(*arguments, *command);
+    if (is_given(*command, "--batch")) {
       solve_batch(*arguments);
+    } else {
+      solve_files(*arguments, global);
     }
   });
 }

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 
+#include "core/text.h"
 #include "qw/core/error.h"
 
 namespace qw::cli {
@@ -43,14 +45,17 @@ double number_from(const json& value, const char* field, size_t position) {
   return value.get<double>();
 }
 
-void read_edges(const json& object, EdgeList& edges) {
+// A directed edge [u, v] is an arc from u to v; an undirected one has S[u] = +1 and S[v] = -1.
+void read_edges(const json& object, bool directed, EdgeList& edges) {
   const json& given = array_member(object, "edges");
   for (size_t e = 0; e < given.size(); ++e) {
     if (!given[e].is_array() || given[e].size() != 2) {
       reject("edges", fmt::format("entry {} is {}, not a pair of nodes", e, given[e].dump()));
     }
-    edges.heads.push_back(node_from(given[e][0], edges.num_nodes, "edges", e));
-    edges.tails.push_back(node_from(given[e][1], edges.num_nodes, "edges", e));
+    const NodeId u = node_from(given[e][0], edges.num_nodes, "edges", e);
+    const NodeId v = node_from(given[e][1], edges.num_nodes, "edges", e);
+    edges.tails.push_back(directed ? u : v);
+    edges.heads.push_back(directed ? v : u);
   }
   if (!object.contains("weights")) return;
   const json& weights = array_member(object, "weights");
@@ -104,11 +109,24 @@ void append_numbers(std::string& text, std::span<const double> values) {
   text += ']';
 }
 
+// Other fields may stand in a line, but not one that was meant to be one of ours.
+void refuse_misspelt(const json& object) {
+  static const std::vector<std::string> kFields{"nodes",    "directed", "edges", "weights",
+                                                "labelled", "mu",       "gamma"};
+  for (const auto& [field, value] : object.items()) {
+    if (std::ranges::find(kFields, field) != kFields.end()) continue;
+    if (field == "cost" || field == "costs") reject(field, "is unknown; what edges cost is \"weights\"");
+    const auto meant = closest(field, kFields);
+    if (meant) reject(field, fmt::format("is unknown; did you mean \"{}\"?", *meant));
+  }
+}
+
 }  // namespace
 
 TransportCase case_from_json(const json& object) {
   if (!object.is_object())
     fail(fmt::format("a problem must be a JSON object, this is {}", object.type_name()));
+  refuse_misspelt(object);
   TransportCase problem;
   const json& nodes = member(object, "nodes");
   if (!nodes.is_number_integer() || nodes.get<int64_t>() < 0 || nodes.get<int64_t>() > kMaxNodes) {
@@ -119,7 +137,7 @@ TransportCase case_from_json(const json& object) {
     if (!object["directed"].is_boolean()) reject("directed", "must be true or false");
     problem.directed = object["directed"].get<bool>();
   }
-  read_edges(object, problem.edges);
+  read_edges(object, problem.directed, problem.edges);
   if (object.contains("labelled")) {
     const json& labelled = array_member(object, "labelled");
     for (size_t i = 0; i < labelled.size(); ++i) {

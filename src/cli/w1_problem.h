@@ -19,12 +19,14 @@ struct TransportCase {
   std::vector<double> gamma;  // [n, columns]
 };
 
-// One JSON object: nodes, directed, edges [[u, v], ...], weights, labelled, mu, gamma. `directed` (false),
-// `weights` (1) and `labelled` (all nodes) may be left out; mu and gamma are numbers, or rows of numbers when
-// there are several columns. Throws qw::Error that says what is wrong with which field.
+// One JSON object: nodes, directed, edges [[u, v], ...], weights, labelled, mu, gamma. A directed edge [u, v]
+// is an arc from u to v. `directed` (false), `weights` (1) and `labelled` (all nodes) may be left out; mu and
+// gamma are numbers, or rows of numbers when there are several columns. Throws qw::Error that says what is
+// wrong with which field.
 TransportCase case_from_json(const nlohmann::json& object);
 
-// Flows in the order and the direction of the edges as given.
+// Flows in the order and the direction of the edges as given: on a directed edge [u, v] the flow is >= 0 and
+// moves from u to v; on an undirected one a flow > 0 moves from v to u (S[u] = +1, S[v] = -1).
 std::vector<TransportColumn> solve_case(const TransportCase& problem, const TransportOptions& options);
 
 // {"status", "distance", "lower", "upper", "primal_residual", "dual_violation", "flow", "potential"} without

@@ -1,6 +1,7 @@
 // qw w1 as a person uses it.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "cli/program.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "qw/transport/wasserstein.h"
 
 namespace qw {
 namespace {
@@ -17,12 +19,11 @@ using test::Arguments;
 using test::CommandResult;
 using test::qw;
 
-std::vector<json> batch(const std::string& lines, const Arguments& more = {}) {
+std::vector<json> batch(const std::string& lines, int exit_code = 0, const std::string& error = "") {
   const test::TemporaryFolder folder;
-  Arguments arguments{"w1", "--batch", folder.write("cases.jsonl", lines)};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const CommandResult result = qw(arguments);
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const CommandResult result = qw({"w1", "--batch", folder.write("cases.jsonl", lines)});
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  EXPECT_EQ(result.err, error);
   std::vector<json> answers;
   for (const std::string& line : split(result.out, '\n')) {
     if (!line.empty()) answers.push_back(json::parse(line));
@@ -50,18 +51,19 @@ TEST(W1Batch, AnswersEveryGoldenCase) {
     const double expected = given.at("distance").get<double>();
     EXPECT_NEAR(answer.at("distance").get<double>(), expected, 1e-9 * std::max(1e-9, expected));
     EXPECT_LE(answer.at("upper").get<double>() - answer.at("lower").get<double>(), 1e-9 * expected);
-    std::vector<double> sent(given.at("nodes").get<size_t>(), 0.0);
+    std::vector<double> arrived(given.at("nodes").get<size_t>(), 0.0);
     double cost = 0;
     for (size_t e = 0; e < given.at("edges").size(); ++e) {
       const double flow = answer.at("flow")[e].get<double>();
-      sent[given.at("edges")[e][0].get<size_t>()] += flow;
-      sent[given.at("edges")[e][1].get<size_t>()] -= flow;
+      const size_t arrives = given.at("directed").get<bool>() ? 1 : 0;
+      arrived[given.at("edges")[e][arrives].get<size_t>()] += flow;
+      arrived[given.at("edges")[e][1 - arrives].get<size_t>()] -= flow;
       cost += std::fabs(flow) * given.at("weights")[e].get<double>();
     }
     EXPECT_NEAR(cost, expected, 1e-9 * (1 + expected));
     for (size_t k = 0; k < given.at("labelled").size(); ++k) {
       const double wanted = given.at("gamma")[k].get<double>() - given.at("mu")[k].get<double>();
-      EXPECT_NEAR(sent[given.at("labelled")[k].get<size_t>()], wanted, 1e-9);
+      EXPECT_NEAR(arrived[given.at("labelled")[k].get<size_t>()], wanted, 1e-9);
     }
   }
 }
@@ -73,6 +75,21 @@ TEST(W1Batch, FlowsAreInTheOrderAndDirectionOfTheEdgesAsGiven) {
       "\n");
   EXPECT_EQ(answers[0].at("flow"), json({-1.0, 0, -1.0, 0})) << answers[0];
   EXPECT_EQ(answers[0].at("distance"), 3.0);
+}
+
+TEST(W1Batch, ADirectedEdgeCarriesMassFromItsFirstEndToItsSecond) {
+  const auto answers =
+      batch(R"({"nodes":2,"directed":true,"edges":[[0,1]],"mu":[1,0],"gamma":[0,1]})"
+            "\n"
+            R"({"nodes":2,"directed":true,"edges":[[0,1]],"mu":[0,1],"gamma":[1,0]})"
+            "\n"
+            R"({"nodes":3,"directed":true,"edges":[[2,1],[0,2],[1,0]],"mu":[1,0,0],"gamma":[0,1,0]})"
+            "\n");
+  EXPECT_EQ(answers[0].at("status"), "optimal");
+  EXPECT_EQ(answers[0].at("flow"), json({1.0}));
+  EXPECT_EQ(answers[1].at("status"), "infeasible");
+  EXPECT_EQ(answers[2].at("distance"), 2.0);
+  EXPECT_EQ(answers[2].at("flow"), json({1.0, 1.0, 0}));
 }
 
 TEST(W1Batch, SeveralColumnsAtOnce) {
@@ -106,11 +123,16 @@ TEST(W1Batch, ABadLineIsAnsweredAndTheBatchGoesOn) {
        "\"mu\": a row must have 1 to 1000000 numbers"},
       {R"({"nodes":2,"edges":[],"labelled":[1,1],"mu":[1,1],"gamma":[1,1]})",
        "labelled node 1 is named twice"},
+      {R"({"nodes":2,"edges":[[0,1]],"weight":[2],"mu":[1,0],"gamma":[0,1]})",
+       "\"weight\": is unknown; did you mean \"weights\"?"},
+      {R"({"nodes":2,"edges":[[0,1]],"costs":[2],"mu":[1,0],"gamma":[0,1]})",
+       "\"costs\": is unknown; what edges cost is \"weights\""},
   };
   std::string lines;
   for (const auto& each : bad) lines += std::string(each.first) + "\n";
   lines += R"({"nodes":2,"edges":[[0,1]],"mu":[0,1],"gamma":[1,0]})";
-  const std::vector<json> answers = batch(lines + "\n\n");
+  const std::vector<json> answers =
+      batch(lines + "\n\n", 1, "qw: 19 of 21 lines were bad: their answers say why\n");
   ASSERT_EQ(answers.size(), std::size(bad) + 1);
   for (size_t i = 0; i < std::size(bad); ++i) {
     EXPECT_EQ(answers[i].at("error"), bad[i].second) << bad[i].first;
@@ -137,18 +159,20 @@ TEST(W1Command, ReadsCsvAndPrintsATable) {
   const Files files;
   const CommandResult result =
       qw({"w1", "--edges", files.edges, "--mu", files.mu, "--gamma", files.gamma, "--cost", "length"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, testing::ContainsRegex("red +optimal +3.5 +3.5 +3.5"));
-  EXPECT_THAT(
-      result.out,
-      testing::HasSubstr("blue: infeasible: the part of node a (4 labelled nodes) is out of balance by 0.5"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, testing::ContainsRegex("red +optimal +3.5 +3.5 +3.5\nblue +infeasible +- +- +-\n"));
+  EXPECT_THAT(result.out, testing::EndsWith("\nunit: value x length\n"));
+  EXPECT_EQ(result.err,
+            "qw: blue: infeasible: mu sums to 0 and gamma to 0.5, and every node is bound; make the sums "
+            "equal, or let --labelled leave nodes free\n");
 }
 
 TEST(W1Command, TakesTablesWithoutAHeaderAndAnswersOneProblemAsABatchDoes) {
   const Files files;
   const std::string mu = files.folder.write("m.csv", "a,1\nd,0\n"),
                     gamma = files.folder.write("g.csv", "d,1\na,0\n");
-  const CommandResult result = qw({"w1", "--edges", files.edges, "--mu", mu, "--gamma", gamma, "--json"});
+  const CommandResult result =
+      qw({"w1", "--edges", files.edges, "--mu", mu, "--gamma", gamma, "--absent", "free", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json document = json::parse(result.out);
   EXPECT_EQ(document.at("status"), "optimal");
@@ -170,38 +194,8 @@ TEST(W1Command, WritesFlowAndPotential) {
   EXPECT_EQ(document.at("columns")[0].at("name"), "red");
   EXPECT_EQ(document.at("columns")[0].at("distance"), 1.5);  // to b and from c
   EXPECT_EQ(document.at("columns")[1].at("distance"), 0.25);
-  EXPECT_EQ(read_file(flow), "source,target,red,blue\na,b,-1,0\nb,c,0,0\nc,d,-1,-0.5\n");
+  EXPECT_EQ(read_file(flow), "source,target,red,blue\nb,a,-1,0\nc,b,0,0\nd,c,-1,-0.5\n");
   EXPECT_THAT(read_file(potential), testing::StartsWith("id,red,blue\na,-1,"));
-}
-
-TEST(W1Command, SaysWhatIsWrongInOneLine) {
-  const Files files;
-  const auto refused = [&](const Arguments& more, int code, const std::string& line) {
-    Arguments arguments{"w1", "--edges", files.edges, "--quiet"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const CommandResult result = qw(arguments);
-    EXPECT_EQ(result.exit_code, code);
-    EXPECT_EQ(result.out, "");
-    EXPECT_EQ(result.err, "qw: " + line + "\n");
-  };
-  const auto write = [&](const char* text) { return files.folder.write("x.csv", text).string(); };
-  const std::string x = files.folder.path() / "x.csv";
-  {
-    const CommandResult result = qw({"w1", "--edges", files.edges, "--mu", files.mu});
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_EQ(result.err, "qw w1: give both --mu and --gamma, or --batch\n");
-  }
-  refused({"--mu", write("id\na\n"), "--gamma", files.gamma}, 1,
-          x + ":1: expected a column of node ids and at least one of values");
-  refused({"--mu", write("id,v\na,1,2\n"), "--gamma", files.gamma}, 1, x + ":2: expected 2 fields, found 3");
-  refused({"--mu", write("id,v\na,1\na,2\n"), "--gamma", files.gamma}, 1,
-          x + ":3: node 'a' stands here twice");
-  refused({"--mu", write("id,v\na,one\n"), "--gamma", files.gamma}, 1,
-          x + ":2: 'one' in column 'v' is not a number");
-  refused({"--mu", write("id,v\na,1\n"), "--gamma", files.gamma}, 1,
-          x + " has 1 columns of values, " + files.gamma + " has 2");
-  refused({"--mu", write("id,u,v\na,1,2\n"), "--gamma", files.gamma, "--labelled", "a,b"}, 1,
-          x + ": has no row for node 'b', which is labelled");
 }
 
 TEST(W1Command, KeepsItsTimeLimit) {
@@ -220,6 +214,46 @@ TEST(W1Command, KeepsItsTimeLimit) {
   EXPECT_EQ(column.at("status"), "time_limit");
   EXPECT_LE(column.at("lower").get<double>(), column.at("upper").get<double>());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));  // and not hours
+  const CommandResult aloud = qw({"w1", "csbm:nodes=20000,degree=20", "--mu", folder.path() / "mu.csv",
+                                  "--gamma", folder.path() / "gamma.csv", "--time-limit", "0.001"});
+  EXPECT_EQ(aloud.exit_code, 0) << aloud.err;
+  EXPECT_THAT(aloud.err,
+              testing::ContainsRegex("v: not solved to the end: the distance is .*; raise --time-limit"));
+}
+
+TEST(W1Command, ASolverThatCannotBeStoppedTakesNoTimeLimit) {
+  const auto solvers = transport_solvers();
+  const auto is_lemon = [](const TransportSolverInfo& info) { return info.name == "lemon-simplex"; };
+  if (std::none_of(solvers.begin(), solvers.end(), is_lemon)) GTEST_SKIP() << "built without LEMON";
+  test::expect_refused({"w1", "--batch", "x", "--solver", "lemon-simplex", "--time-limit", "1"}, 2,
+                       "qw w1: --time-limit has no use with --solver lemon-simplex, which cannot be stopped");
+}
+
+TEST(W1Command, WritesItsFilesThoughAColumnIsInfeasible) {
+  const Files files;
+  const std::string flow = files.folder.path() / "flow.csv";
+  const CommandResult result =
+      qw({"w1", "--edges", files.edges, "--mu", files.mu, "--gamma", files.gamma, "--flow", flow, "--json"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(read_file(flow), "source,target,red,blue\nb,a,-1,\nc,b,-1,\nd,c,-1,\n");
+  const json document = json::parse(result.out);
+  EXPECT_EQ(document.at("columns")[0].at("distance"), 3.0);
+  EXPECT_EQ(document.at("columns")[1].at("status"), "infeasible");
+  EXPECT_THAT(document.at("columns")[1].at("reason"), testing::StartsWith("infeasible: mu sums to 0"));
+}
+
+TEST(W1Command, SaysWhyForTheFirstColumnsOnly) {
+  const Files files;
+  const std::string mu = files.folder.write("m.csv", "a,1,1,1,1,1,1,1\n"),
+                    gamma = files.folder.write("g.csv", "d,2,2,2,2,2,2,2\n");
+  const CommandResult result =
+      qw({"w1", "--edges", files.edges, "--mu", mu, "--gamma", gamma, "--absent", "zero", "--quiet"});
+  EXPECT_EQ(result.exit_code, 1);
+  const std::vector<std::string> lines = split(result.err, '\n');
+  ASSERT_EQ(lines.size(), 7u) << result.err;  // the last is empty
+  EXPECT_THAT(lines[0], testing::StartsWith("qw: 1: infeasible: mu sums to 1 and gamma to 2"));
+  EXPECT_THAT(lines[4], testing::StartsWith("qw: 5: infeasible"));
+  EXPECT_EQ(lines[5], "qw: 2 more columns are infeasible");
 }
 
 }  // namespace
