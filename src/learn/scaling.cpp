@@ -12,7 +12,7 @@ namespace {
 
 std::string chosen_scaling(const std::string& kind, const Dataset& data) {
   if (kind != "auto") return kind;
-  if (data.format == "csv") return data.features.sparse ? "none" : "columns";
+  if (data.format == "csv" || data.features_from_structure) return data.features.sparse ? "none" : "columns";
   const bool generated = data.format == "csbm" || data.format == "karate";
   return !data.targets.classes.empty() && !generated ? "rows" : "none";
 }
