@@ -38,6 +38,7 @@ void convert(const ConvertOptions& options, const GlobalOptions& global) {
 void add_data_convert(CLI::App& data, const GlobalOptions& global) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = data.add_subcommand("convert", "write a graph in another format");
+  options->data.load.missing_features = "none";  // a copy has what the original has
   add_data_options(*command, options->data);
   std::vector<std::string> formats;
   for (const Writer& writer : writers()) formats.push_back(writer.name);

@@ -93,6 +93,7 @@ void make(const SplitOptions& options, const GlobalOptions& global) {
 void add_data_split(CLI::App& data, const GlobalOptions& global) {
   auto options = std::make_shared<SplitOptions>();
   CLI::App* command = data.add_subcommand("split", "who trains, who validates, who tests");
+  options->data.load.missing_features = "none";
   add_data_options(*command, options->data);
   std::string methods;
   for (const SplitMethod& method : split_methods()) {

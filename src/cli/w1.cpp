@@ -352,6 +352,7 @@ void add_w1_command(CLI::App& app, const GlobalOptions& global) {
   auto arguments = std::make_shared<W1Arguments>();
   CLI::App* command =
       app.add_subcommand("w1", "the exact Wasserstein-1 distance between values on a graph, with proof");
+  arguments->data.load.missing_features = "none";
   add_data_options(*command, arguments->data);
   std::string footer = "Solvers:\n  auto              the one expected to be quickest";
   std::vector<std::string> names{"auto"};

@@ -15,6 +15,8 @@
 #include "qw/data/check.h"
 #include "qw/data/download.h"
 #include "qw/graph/generators.h"
+#include "qw/graph/statistics.h"
+#include "qw/graph/structure_features.h"
 
 namespace qw {
 namespace {
@@ -32,6 +34,9 @@ LoadOptions merged(LoadOptions card, const LoadOptions& user) {
   overrule(card.id, user.id);
   overrule(card.features, user.features);
   overrule(card.drop, user.drop);
+  if (user.missing != LoadOptions().missing) card.missing = user.missing;
+  if (user.decimal != "auto") card.decimal = user.decimal;
+  card.missing_features = user.missing_features;
   overrule(card.split_column, user.split_column);
   overrule(card.split_file, user.split_file);
   overrule(card.source, user.source);
@@ -42,7 +47,9 @@ LoadOptions merged(LoadOptions card, const LoadOptions& user) {
 }
 
 bool heeds(std::string_view reader, std::string_view option) {
-  if (option == "directed" || option == "one_hot" || option == "split_file") return true;
+  for (const char* any : {"directed", "one_hot", "missing_features", "split_file"}) {
+    if (option == any) return true;
+  }
   return reader == kCsvReader.name || (reader == kOgbReader.name && option == "target");
 }
 
@@ -142,13 +149,27 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
             "your own graph: CSV of edges, its first two columns are the ends");
   table.add("nodes", options.nodes, "FILE", "CSV of nodes; without it the nodes are the ends of the edges");
   table.add("id", options.id, "COL", "node CSV: column of node ids; without it row i (from 0) is node i");
-  table.add("target", options.target, "COL",
-            "node CSV: column to learn; empty cells are what you want to know. OGB folder: 'year'");
-  table.add_choice("task", options.task, {"auto", "classification", "regression"},
-                   "what the target is; auto: classes when it is text or few whole numbers");
+  table.add(
+      "target", options.target, "COL",
+      "node CSV: column to learn; missing cells are what you want to know; a,b,c are several 0/1 labels. "
+      "OGB folder: 'year'");
+  table.add_choice(
+      "task", options.task, {"auto", "classification", "regression"},
+      "what the target is; auto: classes when it is text or few whole numbers, labels when it is "
+      "several columns");
   table.add("one_hot", options.one_hot, "learn classes as values, 1 for a node's class and 0 for the others");
   table.add("features", options.features, "COL,...", "node CSV: use only these columns as features");
   table.add("drop", options.drop, "COL,...", "node CSV: leave these columns out");
+  table.add("missing", options.missing, "TEXT,...",
+            "node CSV: cells that stand for no value, beside empty ones");
+  table.add_choice(
+      "decimal", options.decimal, {"auto", ".", ","},
+      "CSV: the decimal mark; auto: a comma where a semicolon or tab separates fields and a whole "
+      "column reads so");
+  table.add_choice(
+      "missing_features", options.missing_features, {"auto", "degree", "constant", "none"},
+      "for data without features: degree, clustering, core number and the neighbours' degree, or "
+      "the same 1 for every node; auto: degree");
   table.add("split_column", options.split_column, "COL", "node CSV: column of train, val, test");
   table.add(
       "split_file", options.split_file, "FILE",
@@ -161,6 +182,56 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
 }
 
 namespace {
+
+// Where there are no features. `how` is a choice of --missing-features.
+void add_missing_features(Dataset& dataset, const std::string& how) {
+  if (dataset.features.columns > 0) {
+    if (how == "degree" || how == "constant") {
+      fail_usage(fmt::format("--missing-features {} is for data without features; {} has {} columns of them",
+                             how, in_quotes(dataset.name), dataset.features.columns));
+    }
+    return;
+  }
+  if (how == "none") return;
+  dataset.features_from_structure = true;
+  if (how == "constant") {
+    dataset.features = constant_features(dataset.graph.num_nodes());
+    return;
+  }
+  dataset.features = structure_features(dataset.graph);
+  const std::vector<std::string>& names = dataset.features.names;
+  const bool clustered = std::find(names.begin(), names.end(), "clustering") != names.end();
+  dataset.notes.push_back(fmt::format(
+      "there are no features; made from the graph: {}{}; --missing-features constant uses none of it",
+      join(names, ", "), clustered ? "" : " (clustering is left out, since there are so many edges)"));
+}
+
+// Results on a class that cannot be in all parts of a split are not to be trusted.
+void say_small_classes(Dataset& dataset) {
+  constexpr int64_t kParts = 3;  // train, validation and test
+  const Targets& targets = dataset.targets;
+  const std::vector<int64_t> counts = class_counts(targets);
+  const auto name = [&](size_t c) {
+    return in_quotes(targets.names.empty() ? std::to_string(c) : targets.names[c]);
+  };
+  std::vector<size_t> small;
+  for (size_t c = 0; c < counts.size(); ++c) {
+    if (counts[c] < kParts) small.push_back(c);
+  }
+  if (counts.size() == 1) {
+    dataset.notes.push_back(
+        fmt::format("there is one class only, {}: nothing can be learned; is --target right?", name(0)));
+  } else if (small.size() == 1) {
+    dataset.notes.push_back(fmt::format(
+        "class {} has {} nodes, too few to train, validate and test on; --split decides where they go",
+        name(small[0]), counts[small[0]]));
+  } else if (!small.empty()) {
+    dataset.notes.push_back(
+        fmt::format("{} of {} classes, such as {}, have fewer than {} nodes, too few to train, "
+                    "validate and test on; --split decides where they go",
+                    small.size(), counts.size(), name(small[0]), kParts));
+  }
+}
 
 Dataset read_dataset(const std::string& what, const LoadOptions& options) {
   if (!options.edges.empty()) {
@@ -199,6 +270,8 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
     dataset.splits = read_split_file(options.split_file, dataset);
     dataset.default_split = "stored";
   }
+  add_missing_features(dataset, options.missing_features);
+  say_small_classes(dataset);
   if (options.one_hot) dataset.targets = one_hot(dataset.targets);
   return dataset;
 }

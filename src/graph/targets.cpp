@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "qw/core/error.h"
 
@@ -57,6 +58,40 @@ Targets class_targets(std::vector<int32_t> classes, std::vector<std::string> nam
   targets.classes = std::move(classes);
   if (static_cast<int64_t>(names.size()) == targets.width) targets.names = std::move(names);
   return targets;
+}
+
+Targets label_targets(const std::vector<int64_t>& labels, const std::vector<std::string>& names) {
+  for (size_t node = 0; node < labels.size(); ++node) {
+    if (labels[node] < -1)
+      fail(fmt::format("node {} has class {}; classes count from 0", node, labels[node]));
+  }
+  std::vector<int64_t> occurring;
+  std::copy_if(labels.begin(), labels.end(), std::back_inserter(occurring), [](int64_t k) { return k >= 0; });
+  const size_t labelled = occurring.size();
+  std::sort(occurring.begin(), occurring.end());
+  occurring.erase(std::unique(occurring.begin(), occurring.end()), occurring.end());
+  const int64_t largest = occurring.empty() ? -1 : occurring.back();
+  if (!names.empty() && largest >= static_cast<int64_t>(names.size()))
+    fail(fmt::format("{} names of classes for {} classes", names.size(), largest + 1));
+  if (largest > static_cast<int64_t>(labels.size()) && 2 * occurring.size() > labelled) {
+    fail(
+        fmt::format("the labels are {} different numbers up to {} on {} nodes, too many to be classes; store "
+                    "them as floating point to learn them as values",
+                    occurring.size(), largest, labels.size()));
+  }
+  std::vector<int32_t> classes(labels.size(), -1);
+  for (size_t node = 0; node < labels.size(); ++node) {
+    if (labels[node] < 0) continue;
+    const auto place = std::lower_bound(occurring.begin(), occurring.end(), labels[node]);
+    classes[node] = static_cast<int32_t>(place - occurring.begin());
+  }
+  std::vector<std::string> class_names;
+  const bool count_from_0 = largest + 1 == static_cast<int64_t>(occurring.size());
+  if (!names.empty() || !count_from_0) {
+    for (const int64_t label : occurring)
+      class_names.push_back(names.empty() ? std::to_string(label) : names[label]);
+  }
+  return class_targets(std::move(classes), std::move(class_names));
 }
 
 Targets value_targets(std::vector<double> values, std::vector<std::string> names) {

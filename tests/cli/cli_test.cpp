@@ -104,9 +104,12 @@ TEST(Cli, OwnCsv) {
   EXPECT_EQ(info["nodes"], 3);
   EXPECT_EQ(info["edges"], 2);
   EXPECT_EQ(info["labelled"], 2);
-  EXPECT_EQ(result.err, "e.csv: column 'age' of " + nodes +
-                            ": 1 empty cells were filled with the mean, 1.5\ne.csv: 1 self-loops were "
-                            "dropped\n");
+  EXPECT_EQ(result.err,
+            "e.csv: column 'age' of " + nodes +
+                ": 1 empty cells were filled with the mean, 1.5; --drop age leaves it out\n"
+                "e.csv: 1 self-loops were dropped\n"
+                "e.csv: 2 of 2 classes, such as 'blue', have fewer than 3 nodes, too few to train, "
+                "validate and test on; --split decides where they go\n");
   std::vector<std::string> silent = arguments;
   silent.emplace_back("--quiet");
   EXPECT_EQ(qw(silent).err, "");

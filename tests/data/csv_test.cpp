@@ -276,8 +276,11 @@ TEST(CsvNodes, NumbersCategoriesGapsAndSplit) {
   EXPECT_EQ(dataset.targets.names, (std::vector<std::string>{"blue", "red"}));
   EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{1, 0, -1, 1}));
   EXPECT_EQ(dataset.notes,
-            (std::vector<std::string>{"column 'age' of n.csv: 2 empty cells were filled with the mean, 40",
-                                      "1 nodes of the split have no label and are left out of it"}));
+            (std::vector<std::string>{
+                "column 'age' of n.csv: 2 missing cells (1 empty, 1 'NA') were filled with the mean, 40; "
+                "--missing says what is missing",
+                "column 'city' of n.csv: 1 empty cells have no category; --drop city leaves it out",
+                "1 nodes of the split have no label and are left out of it"}));
   ASSERT_EQ(dataset.splits.size(), 1u);
   EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{0}));
   EXPECT_EQ(dataset.splits[0].val, (std::vector<NodeId>{1}));
@@ -296,11 +299,14 @@ TEST(CsvNodes, TargetKinds) {
       << "in one column a blank line is an empty cell, but not at the end";
   EXPECT_EQ(targets("10\n9\n10\n9\n").names, (std::vector<std::string>{"9", "10"}));
   EXPECT_EQ(targets("1.5\n0\n2\n").task, Task::kRegression);
-  EXPECT_EQ(targets("1.0\n0.0\n1.0\n0.0\n").task, Task::kRegression) << "written with a point";
+  EXPECT_EQ(targets("1.0\n0.0\n1.0\n0.0\n").names, (std::vector<std::string>{"0", "1"}))
+      << "whole numbers, though written with a point";
   EXPECT_EQ(targets("1\n2\n3\n4\n5\n6\n").task, Task::kRegression) << "more values than half the rows";
   EXPECT_EQ(targets("1\n2\n3\n", "classification").task, Task::kClassification);
   EXPECT_EQ(targets("1\n0\n1\n0\n", "regression").values, (std::vector<double>{1, 0, 1, 0}));
-  EXPECT_EQ(targets("x\nNA\nx\n").names, (std::vector<std::string>{"NA", "x"})) << "NA is a text among texts";
+  EXPECT_EQ(targets("x\nNA\nx\n").classes, (std::vector<int32_t>{0, -1, 0}))
+      << "NA is missing among texts too";
+  EXPECT_EQ(targets("0.5\n0.50\n2\n", "classification").classes, (std::vector<int32_t>{0, 0, 1}));
   EXPECT_TRUE(std::isnan(targets("1.5\nNaN\n2.5\n").values[1]));
 }
 
@@ -335,6 +341,8 @@ TEST(CsvNodes, Errors) {
   EXPECT_EQ(error("a,b\n,1\n,2\n", target), "n.csv: column 'a', the target, has no values");
   target.task = "regression";
   EXPECT_EQ(error("a,b\n1,1\nx,2\n", target), "n.csv:3: a 'x' is not a number");
+  EXPECT_EQ(error("a,b\n1,1\n$3,2\nx,3\ny,3\n", target),
+            "n.csv:3: a '$3' has a currency sign; write the number alone");
   LoadOptions part;
   part.split_column = "s";
   LoadOptions learned = part;
@@ -345,19 +353,22 @@ TEST(CsvNodes, Errors) {
               read({"a,b\n", "s,b\ntrain,1\n"}, part);
             }),
             "--split-column says who trains, but there is nothing to learn; name the target with --target");
-  EXPECT_EQ(error("a,b\n1,1\n2,inf\n3,2\n"),
-            "n.csv:3: 'inf' is not a number, but most of column 'b' are; mend it, or leave the column out "
-            "with --drop");
+  EXPECT_EQ(
+      error("a,b\n1,1\n2,inf\n3,2\n"),
+      "n.csv:3: 'inf' in column 'b' is infinite; expected a finite number, or leave the column out with "
+      "--drop b");
   LoadOptions slip;
   slip.target = "a";
   EXPECT_EQ(error("a,b\n1.5,1\n12x,2\n3.5,2\n", slip),
-            "n.csv:3: '12x' is not a number, but most of column 'a' are; mend it, or leave the column out "
-            "with --drop");
+            "n.csv:3: '12x' is not a number, but most of column 'a' are; mend it, name it in --missing if it "
+            "means no value, or say --task classification");
   std::string names = "who\n", wide = "y\n";
-  for (int i = 0; i < 30; ++i) names += "person" + std::to_string(i) + "\n";
-  EXPECT_EQ(error(names),
-            "n.csv: column 'who' is text with 30 different values in 30 rows, which makes no features; "
-            "leave it out with --drop who");
+  for (int i = 0; i < 1100; ++i) names += "person" + std::to_string(i) + "\n";
+  LoadOptions asked;
+  asked.features = {"who"};
+  EXPECT_EQ(error(names, asked),
+            "column 'who' of n.csv is text with over 1000 different values, too many for --features; make "
+            "numbers of it");
   for (int i = 0; i < 1100; ++i) wide += "c" + std::to_string(i) + "\n";
   LoadOptions many;
   many.target = "y";

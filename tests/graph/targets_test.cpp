@@ -38,6 +38,27 @@ TEST(Targets, OneHotOfClasses) {
   for (int c = 0; c < 3; ++c) EXPECT_TRUE(std::isnan(values.values[3 + c])) << c;
 }
 
+TEST(Targets, LabelsThatOccurAreTheClasses) {
+  const Targets gaps = label_targets({6, 1, -1, 2, 1, 2019, 2, 6});
+  EXPECT_EQ(gaps.width, 4);
+  EXPECT_EQ(gaps.classes, (std::vector<int32_t>{2, 0, -1, 1, 0, 3, 1, 2}));
+  EXPECT_EQ(gaps.names, (std::vector<std::string>{"1", "2", "6", "2019"}));
+  const Targets counted = label_targets({1, 0, 2});
+  EXPECT_EQ(counted.classes, (std::vector<int32_t>{1, 0, 2}));
+  EXPECT_TRUE(counted.names.empty()) << "0, 1, 2 need no names";
+  EXPECT_EQ(label_targets({2, 0}, {"a", "b", "c"}).names, (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(label_targets({3, 1, 2}).width, 3) << "counted from 1, as many as nodes";
+  EXPECT_EQ(label_targets({-1, -1}).width, 0);
+  EXPECT_EQ(error_of([] { label_targets({0, -2}); }), "node 1 has class -2; classes count from 0");
+  EXPECT_EQ(error_of([] { label_targets({0, 1}, {"a"}); }), "1 names of classes for 2 classes");
+  EXPECT_EQ(
+      error_of([] {
+        label_targets({54487, 31200, 8});
+      }),
+      "the labels are 3 different numbers up to 54487 on 3 nodes, too many to be classes; store them as "
+      "floating point to learn them as values");
+}
+
 TEST(Targets, Errors) {
   EXPECT_EQ(error_of([] {
               one_hot(value_targets({1, 2}));

@@ -9,19 +9,23 @@
 
 namespace qw {
 
-// How to read. Most matter for a person's own CSV only; every reader honours `directed`, `one_hot`
-// and `split_file`. The
-// command line has the same names (--edge-cost) and shows the same texts.
+// How to read. Most matter for a person's own CSV only; `directed`, `one_hot`, `missing_features` and
+// `split_file` hold for every format. The command line has the same names (--edge-cost) and shows the same
+// texts.
 struct LoadOptions {
   bool directed = false;
   std::string edges;
   std::string nodes;
   std::string id;
-  std::string target;
+  std::string target;  // of a CSV: one column, or several with commas between them
   std::string task = "auto";
   bool one_hot = false;
   std::vector<std::string> features;
   std::vector<std::string> drop;
+  std::vector<std::string> missing = {"NA",  "N/A",  "n/a",  "#N/A", "<NA>", "NaN",
+                                      "nan", "null", "NULL", "None", "?"};
+  std::string decimal = "auto";
+  std::string missing_features = "auto";
   std::string split_column;
   std::string split_file;
   std::string source;

@@ -1,6 +1,8 @@
 // A graph with everything known about its nodes. Readers and generators make it; training takes it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,17 +13,31 @@
 
 namespace qw {
 
+// What a column of a node table was taken for.
+struct TableColumn {
+  std::string name;
+  std::string role;  // "id", "feature", "target", "split", "dropped", or "ignored" (not among --features)
+  // "number", "0/1", "categories" (of a feature), "classes" (of a target), "text", "empty", or "" where it
+  // was not looked at
+  std::string type;
+  int64_t categories = 0;  // different values, of categories and classes
+  int64_t missing = 0;
+  std::optional<double> fill;  // what missing numbers became
+};
+
 struct Dataset {
   std::string name;
   std::string format;  // the reader or generator it came from
   Graph graph;
   Features features;
   Targets targets;
-  std::vector<Split> splits;          // those stored with the data
-  std::vector<std::string> node_ids;  // the user's own ids; empty: 0, 1, 2, ...
-  std::vector<std::string> notes;     // what the reader did that a person should know, one sentence each
-  bool of_paper = false;              // one of the paper's ten graphs, loaded under its name
-  std::string default_split;          // what the split "auto" stands for; empty: automatic_split() decides
+  std::vector<Split> splits;             // those stored with the data
+  std::vector<std::string> node_ids;     // the user's own ids; empty: 0, 1, 2, ...
+  std::vector<std::string> notes;        // what the reader did that a person should know, one sentence each
+  std::vector<TableColumn> columns;      // of the node table, when there is one
+  bool features_from_structure = false;  // there were none: they were made of the graph
+  bool of_paper = false;                 // one of the paper's ten graphs, loaded under its name
+  std::string default_split;  // what the split "auto" stands for; empty: automatic_split() decides
 
   std::string node_id(NodeId node) const;
 };

@@ -30,6 +30,11 @@ struct Targets {
 // width = largest class + 1, or the number of names if larger; throws qw::Error on a class below -1 or when
 // there are more classes than nodes.
 Targets class_targets(std::vector<int32_t> classes, std::vector<std::string> names = {});
+// Classes are the labels that occur, in ascending order: 1, 2, 6 are three classes, named so. A label k is
+// called names[k] where names are given. -1 is a missing label. Throws qw::Error on a label below -1, on a
+// label without a name where there are names, and on labels that look like values: above the number of nodes,
+// and most of them different.
+Targets label_targets(const std::vector<int64_t>& labels, const std::vector<std::string>& names = {});
 Targets value_targets(std::vector<double> values, std::vector<std::string> names = {});
 // Classes as values to be fitted: 1 for a node's class, 0 for the others, NaN where it is missing; splits may
 // still draw from each class. Throws qw::Error when there are no classes.

@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "data/formats/csv.h"
+#include "data/formats/numbers.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 
@@ -31,6 +32,7 @@ struct RowSource {
   char separator = ',';
   std::string label;
   EdgeColumns columns;
+  NumberFormat numbers;
   std::vector<std::string> header_ends;  // what stands over the two ends; empty without a header
 };
 
@@ -66,6 +68,7 @@ RowSource open_table(std::string_view text, const std::string& label, const Load
   RowSource table;
   table.label = label;
   table.separator = scanner.separator();
+  table.numbers = number_format(options.decimal);
   std::vector<std::string_view> fields;
   const size_t start = scanner.position();
   if (!scanner.next(fields)) fail(fmt::format("{}: is empty; expected edges", label));
@@ -114,23 +117,25 @@ class RowParser {
     edges_.tails[row] = resolve_.node(fields[columns.tail]);
     if (edges_.tails[row] < 0) return resolve_.explain(fields[columns.tail]);
     if (columns.cost != kNoColumn) {
-      const auto cost = parse_number(trim(fields[columns.cost]));
-      if (!cost || !(*cost >= 0) || std::isinf(*cost)) {
-        return fmt::format("edge cost {} is not a number of at least 0", in_quotes(fields[columns.cost]));
-      }
+      const auto cost = parse_finite(trim(fields[columns.cost]), table_.numbers);
+      if (!cost || !(*cost >= 0))
+        return refusal("edge cost", fields[columns.cost], "is not a number of at least 0");
       edges_.costs[row] = *cost;
     }
     if (columns.weight != kNoColumn) {
-      const auto weight = parse_number(trim(fields[columns.weight]));
-      if (!weight || !std::isfinite(*weight)) {
-        return fmt::format("edge weight {} is not a number", in_quotes(fields[columns.weight]));
-      }
+      const auto weight = parse_finite(trim(fields[columns.weight]), table_.numbers);
+      if (!weight) return refusal("edge weight", fields[columns.weight], "is not a number");
       edges_.weights[row] = *weight;
     }
     return {};
   }
 
  private:
+  std::string refusal(const char* what, std::string_view field, const char* why) const {
+    return fmt::format("{} {} {}", what, in_quotes(field),
+                       number_hint(trim(field), table_.numbers).value_or(why));
+  }
+
   const RowSource& table_;
   EdgeList& edges_;
   const Resolve& resolve_;

@@ -17,13 +17,11 @@ struct NodeTable {
   Targets targets;
   std::vector<Split> splits;
   std::vector<std::string> notes;
+  std::vector<TableColumn> columns;
 };
 
-// Columns of numbers become one feature each, with empty cells filled by the column's mean (and a note);
-// columns of text become one 0/1 feature per value, in alphabetical order. An empty cell, NA, NaN or null is
-// missing in a column of numbers; an empty cell is missing in a column of text. The target (options.target)
-// is a class when it is text or has few different whole numbers, otherwise a value; options.task decides
-// instead of that rule. Throws with file and line on bad cells.
+// A cell is missing when it is empty or spelled as options.missing says. What features and targets are made
+// of columns is told in node_features.h and node_targets.h. Throws with file and line on bad cells.
 NodeTable read_node_csv(std::string_view text, const std::string& label, const LoadOptions& options);
 
 }  // namespace qw

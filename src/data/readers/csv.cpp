@@ -41,14 +41,16 @@ void adopt_columns(std::string_view text, const std::string& label,
 
 void require_nodes_for(const LoadOptions& options) {
   if (!options.nodes.empty()) return;
-  const auto refuse = [](const char* option) {
-    fail_usage(fmt::format("{} names a column of the node table: give that file with --nodes", option));
+  const auto refuse = [](const char* option, const char* what = "names a column of") {
+    fail_usage(fmt::format("{} {} the node table: give that file with --nodes", option, what));
   };
   if (!options.id.empty()) refuse("--id");
   if (!options.target.empty()) refuse("--target");
   if (!options.features.empty()) refuse("--features");
   if (!options.drop.empty()) refuse("--drop");
   if (!options.split_column.empty()) refuse("--split-column");
+  if (options.missing != LoadOptions().missing) refuse("--missing", "is for");
+  if (options.task != "auto") refuse("--task", "is for");
 }
 
 Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& given) {
@@ -79,6 +81,7 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
     dataset.targets = std::move(nodes->targets);
     dataset.splits = std::move(nodes->splits);
     dataset.notes = std::move(nodes->notes);
+    dataset.columns = std::move(nodes->columns);
   }
   const std::string label = files.label(options.edges);
   EdgeTable table;

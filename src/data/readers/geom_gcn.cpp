@@ -116,7 +116,7 @@ std::optional<NodeRows> read_rows(const std::string& text, const std::string& la
     if (line_of[id] != 0) lines.reject(fmt::format("node {} stands on line {} already", id, line_of[id]));
     line_of[id] = lines.line_number();
     rows.ids.push_back(static_cast<NodeId>(id));
-    rows.labels.push_back(static_cast<int32_t>(lines.integer_in(fields[2], "label", 0, nodes - 1)));
+    rows.labels.push_back(static_cast<int32_t>(lines.integer_in(fields[2], "label", 0, kMaxNodes)));
     if (form == FeatureForm::kIndices) {
       add_index_row(lines, fields[1], largest_index, rows);
     } else if (!add_plain_row(lines, fields[1], largest_index, rows)) {
@@ -157,9 +157,9 @@ Features features_by_id(const NodeRows& rows) {
 }
 
 Targets targets_by_id(const NodeRows& rows) {
-  std::vector<int32_t> classes(rows.ids.size());
+  std::vector<int64_t> classes(rows.ids.size());
   for (size_t row = 0; row < rows.ids.size(); ++row) classes[rows.ids[row]] = rows.labels[row];
-  return class_targets(std::move(classes));
+  return label_targets(classes);
 }
 
 EdgeList read_edges(const std::string& text, const std::string& label, int64_t nodes) {
@@ -193,7 +193,7 @@ Dataset read_geom_gcn(const FileSet& files, const std::string& /*entry*/, const 
   dataset.graph = build_graph(read_edges(files.read_text(kEdgeFile), edge_label, nodes), options.directed,
                               edge_label, dataset.notes);
   dataset.features = features_by_id(rows);
-  dataset.targets = targets_by_id(rows);
+  dataset.targets = with_label(files.label(kNodeFile), [&] { return targets_by_id(rows); });
   if (rows.index_line != 0) {
     dataset.notes.push_back(
         fmt::format("features are read as lists of indices, since line {} of {} has a number above 1",

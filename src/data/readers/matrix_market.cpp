@@ -236,17 +236,17 @@ Targets read_labels(const FileSet& files, const std::string& name, int64_t nodes
       lines.reject(fmt::format("expected {} x 1 labels, one per node, found {} x {}", nodes, rows, columns));
     }
   }
-  std::vector<int32_t> classes;
+  std::vector<int64_t> classes;
   while (next_content(lines)) {
     if (static_cast<int64_t>(classes.size()) == nodes) {
       lines.reject(fmt::format("expected {} labels, one per node, found one more", nodes));
     }
-    classes.push_back(static_cast<int32_t>(lines.integer_in(trim(lines.line()), "label", -1, nodes - 1)));
+    classes.push_back(lines.integer_in(trim(lines.line()), "label", -1, kMaxNodes));
   }
   if (static_cast<int64_t>(classes.size()) != nodes) {
     fail(fmt::format("{}: expected {} labels, one per node, found {}", label, nodes, classes.size()));
   }
-  return class_targets(std::move(classes));
+  return with_label(label, [&] { return label_targets(classes); });
 }
 
 // "karate" for "karate.mtx" and "karate.mtx.gz", nothing for another ending.

@@ -113,11 +113,11 @@ int32_t whole_or_missing(const LineScanner& lines, std::string_view field, std::
 
 Targets read_classes(const NumberTable& table) {
   const int64_t nodes = table.rows();
-  std::vector<int32_t> classes(nodes);
+  std::vector<int64_t> classes(nodes);
   table.each_field([&](const LineScanner& lines, int64_t row, int64_t, std::string_view field) {
-    classes[row] = whole_or_missing(lines, field, "label", nodes - 1);
+    classes[row] = whole_or_missing(lines, field, "label", kMaxNodes);
   });
-  return class_targets(std::move(classes));
+  return with_label(table.label(), [&] { return label_targets(classes); });
 }
 
 Targets read_label_bits(const NumberTable& table) {
@@ -314,7 +314,7 @@ Dataset read_ogb(const FileSet& files, const std::string& /*entry*/, const LoadO
   if (!by_year) {
     read_split(files, inside_raw, dataset);
   } else if (find_scheme(files, inside_raw)) {
-    dataset.notes.push_back("the published split is left out: it is not for learning years");
+    dataset.notes.emplace_back("the published split is left out: it is not for learning years");
   }
   return dataset;
 }

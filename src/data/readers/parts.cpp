@@ -10,17 +10,6 @@
 #include "data/readers/reader.h"
 
 namespace qw {
-namespace {
-
-std::vector<int32_t> to_classes(const std::vector<double>& labels) {
-  std::vector<int32_t> classes;
-  classes.reserve(labels.size());
-  for (const double label : labels) classes.push_back(std::isnan(label) ? -1 : static_cast<int32_t>(label));
-  return classes;
-}
-
-}  // namespace
-
 std::optional<std::string> find_npz(const FileSet& files, const std::string& entry) {
   if (!entry.empty()) return entry.ends_with(".npz") ? std::optional(entry) : std::nullopt;
   std::optional<std::string> found;
@@ -102,12 +91,12 @@ Features dense_features(NpyArray array) {
   return features_from_dense(array.shape[0], array.shape[1], std::move(values));
 }
 
-Targets targets_from_labels(const NpyArray& labels, std::vector<std::string> names) {
+Targets targets_from_labels(const NpyArray& labels, const std::vector<std::string>& names) {
   if (labels.shape.size() != 1) {
     fail(fmt::format("{}: expected one label per node, found an array of shape [{}]", labels.label,
                      fmt::join(labels.shape, ", ")));
   }
-  std::vector<int32_t> classes;
+  std::vector<int64_t> classes;
   if (labels.is_floating()) {
     std::vector<double> values = labels.as_double();
     const auto nodes = static_cast<double>(values.size());
@@ -120,17 +109,11 @@ Targets targets_from_labels(const NpyArray& labels, std::vector<std::string> nam
       fail(fmt::format("{}: the label of node {} is infinite", labels.label, infinite - values.begin()));
     }
     if (!std::all_of(values.begin(), values.end(), may_be_class)) return value_targets(std::move(values));
-    classes = to_classes(values);
+    for (const double value : values) classes.push_back(std::isnan(value) ? -1 : static_cast<int64_t>(value));
   } else {
-    classes = labels.as_int32();
+    classes = labels.as_int64();
   }
-  const size_t given_names = names.size();
-  Targets targets =
-      with_label(labels.label, [&] { return class_targets(std::move(classes), std::move(names)); });
-  if (given_names > 0 && targets.names.empty()) {
-    fail(fmt::format("{}: {} names of classes for {} classes", labels.label, given_names, targets.width));
-  }
-  return targets;
+  return with_label(labels.label, [&] { return label_targets(classes, names); });
 }
 
 Graph build_graph(EdgeList edges, bool directed, const std::string& label, std::vector<std::string>& notes) {

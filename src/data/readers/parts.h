@@ -53,9 +53,9 @@ std::vector<float> finite_floats(const NpyArray& array);
 // From a matrix [rows, columns] of finite numbers.
 Features dense_features(NpyArray array);
 
-// Whole numbers are classes (-1, or NaN, where missing); floating point that is not whole, or no number of a
-// class, is a value to regress. `names` of the classes may be empty.
-Targets targets_from_labels(const NpyArray& labels, std::vector<std::string> names);
+// Whole numbers are classes (-1, or NaN, where missing), those that occur; floating point that is not whole,
+// or as large as the number of nodes, is a value to regress. `names` of the labels 0, 1, ... may be empty.
+Targets targets_from_labels(const NpyArray& labels, const std::vector<std::string>& names);
 
 // Without self-loops and repeated edges. A note says how many self-loops were dropped, and how many
 // repetitions when directed: in an undirected graph the two directions of an edge are no repetition worth

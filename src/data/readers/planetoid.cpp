@@ -202,12 +202,13 @@ Features assemble_features(Assembly assembly, const std::string& label) {
 }
 
 Targets assemble_targets(Source& source, const Assembly& assembly) {
-  std::vector<int32_t> classes = read_classes(source, "ally");
+  const std::vector<int32_t> known_classes = read_classes(source, "ally");
+  std::vector<int64_t> classes(known_classes.begin(), known_classes.end());
   const std::vector<int32_t> test_classes = read_classes(source, "ty");
   check_rows(source, "ally", static_cast<int64_t>(classes.size()), "allx", assembly.known.rows);
   check_rows(source, "ty", static_cast<int64_t>(test_classes.size()), "tx", assembly.test.rows);
   for (const int64_t row : assembly.test_row) classes.push_back(row >= 0 ? test_classes[row] : 0);
-  return with_label(source.label("ally"), [&] { return class_targets(std::move(classes)); });
+  return with_label(source.label("ally"), [&] { return label_targets(classes); });
 }
 
 // The published split: the labelled nodes come first, the next 500 validate.

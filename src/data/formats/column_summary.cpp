@@ -1,0 +1,205 @@
+#include "data/formats/column_summary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/text.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+void count_number(NumberTally& tally, std::optional<double> number, std::string_view cell, int64_t line,
+                  char mark) {
+  if (!number) {
+    if (tally.first_other.line == 0) tally.first_other = {std::string(cell), line};
+    return;
+  }
+  ++tally.numbers;
+  tally.whole = tally.whole && *number == std::trunc(*number);
+  tally.sum += *number;
+  if (cell.find(mark) == std::string_view::npos) return;
+  if (tally.marked++ == 0) tally.first_marked = {std::string(cell), line};
+  tally.ambiguous += is_ambiguous(cell, mark);
+}
+
+// Takes the columns of one table.
+class ColumnTaker {
+ public:
+  ColumnTaker(const NodeText& table, const LoadOptions& options) : table_(table), options_(options) {}
+
+  void find_commas(const TableSummary& summary, const std::vector<size_t>& columns) {
+    for (const size_t column : columns) {
+      const ColumnSummary& each = summary.columns[column];
+      has_commas_ = has_commas_ || (reads_by_comma(each) && each.comma.marked > each.comma.ambiguous);
+    }
+  }
+
+  void take(size_t column, ColumnSummary& summary) {
+    const bool is_target = table_.layout.is_target(column);
+    const bool lenient = is_target && options_.task == "classification";
+    summary.kind = ColumnKind::kText;
+    if (summary.present == 0) {
+      summary.kind = ColumnKind::kEmpty;
+    } else if (summary.truths == summary.present) {
+      summary.kind = ColumnKind::kTruth;
+    } else {
+      summary.format = format_of(column, summary, lenient);
+      if (summary.tally().numbers == summary.present) {
+        summary.kind = ColumnKind::kNumber;
+        if (guesses() && summary.format.decimal == ',') by_comma_.push_back(in_quotes(table_.name(column)));
+      } else if (!lenient && 2 * summary.number_like > summary.present) {
+        refuse(column, summary, is_target);
+      }
+    }
+  }
+
+  void say_commas(std::vector<std::string>& notes) const {
+    if (by_comma_.empty()) return;
+    const bool one = by_comma_.size() == 1;
+    notes.push_back(
+        fmt::format("{} of {}: the comma in {} numbers was taken for a decimal mark; --decimal . "
+                    "says that it is none",
+                    one ? "column " + by_comma_[0] : fmt::format("{} columns", by_comma_.size()),
+                    table_.label(), one ? "its" : "their"));
+  }
+
+ private:
+  bool guesses() const { return options_.decimal == "auto"; }
+
+  // All of the column are numbers with a decimal comma, some have one, and the comma separates no fields.
+  bool reads_by_comma(const ColumnSummary& summary) const {
+    return guesses() && table_.separator != ',' && summary.comma.marked > 0 &&
+           summary.comma.numbers == summary.present;
+  }
+
+  NumberFormat format_of(size_t column, const ColumnSummary& summary, bool lenient) const {
+    if (!guesses()) return number_format(options_.decimal);
+    if (reads_by_comma(summary)) {
+      const bool certain = has_commas_ || summary.comma.marked > summary.comma.ambiguous;
+      if (!certain && !lenient)
+        refuse_ambiguous(column, summary.comma,
+                         "say --decimal , for the first, or write the second without "
+                         "separators");
+      return {','};
+    }
+    const NumberTally& point = summary.point;
+    const bool all_ambiguous = point.marked > 0 && point.ambiguous == point.marked;
+    if (has_commas_ && !lenient && point.numbers == summary.present && all_ambiguous) {
+      refuse_ambiguous(column, point,
+                       "other columns have decimal commas: write it with a comma, or without "
+                       "separators");
+    }
+    return {summary.comma.numbers > point.numbers && table_.separator != ',' ? ',' : '.'};
+  }
+
+  [[noreturn]] void refuse_ambiguous(size_t column, const NumberTally& tally, const char* advice) const {
+    std::string point = tally.first_marked.cell, none = point;
+    const size_t mark = point.find_first_of(".,");
+    point[mark] = '.';
+    none.erase(mark, 1);
+    fail_at_line(table_.label(), tally.first_marked.line,
+                 fmt::format("{} in column {} may be {} or {}; {}", in_quotes(tally.first_marked.cell),
+                             in_quotes(table_.name(column)), point, none, advice));
+  }
+
+  [[noreturn]] void refuse(size_t column, const ColumnSummary& summary, bool is_target) const {
+    const CellPlace& place = summary.tally().first_other;
+    const std::string way_out =
+        is_target ? "say --task classification"
+                  : fmt::format("leave the column out with --drop {}", printable(table_.name(column)));
+    if (const auto hint = number_hint(place.cell, summary.format)) {
+      fail_at_line(table_.label(), place.line,
+                   fmt::format("{} in column {} {}, or {}", in_quotes(place.cell),
+                               in_quotes(table_.name(column)), *hint, way_out));
+    }
+    fail_at_line(
+        table_.label(), place.line,
+        fmt::format("{} is not a number, but most of column {} are; mend it, name it in --missing if "
+                    "it means no value, or {}",
+                    in_quotes(place.cell), in_quotes(table_.name(column)), way_out));
+  }
+
+  const NodeText& table_;
+  const LoadOptions& options_;
+  bool has_commas_ = false;  // some column certainly has decimal commas
+  std::vector<std::string> by_comma_;
+};
+
+}  // namespace
+
+void ColumnSummary::see(std::string_view cell, int64_t line, const MissingSpellings& spellings) {
+  if (spellings.contains(cell)) {
+    const auto known = missing.find(cell);
+    if (known != missing.end()) {
+      ++known->second;
+    } else {
+      missing.emplace(cell, 1);
+    }
+    return;
+  }
+  ++present;
+  if (values.size() <= kMostCategories && !values.contains(cell)) values.emplace(cell);
+  const auto by_point = parse_finite(cell, {'.'});
+  const bool marked = cell.find_first_of(".,") != std::string_view::npos;
+  const auto by_comma = marked ? parse_finite(cell, {','}) : by_point;
+  count_number(point, by_point, cell, line, '.');
+  count_number(comma, by_comma, cell, line, ',');
+  if (by_point || by_comma || number_hint(cell, {'.'})) {
+    ++number_like;
+  } else if (const auto truth = parse_truth(cell)) {
+    ++truths;
+    trues += *truth;
+  }
+}
+
+int64_t ColumnSummary::missing_count() const {
+  return std::accumulate(missing.begin(), missing.end(), int64_t{0},
+                         [](int64_t sum, const auto& entry) { return sum + entry.second; });
+}
+
+double ColumnSummary::mean() const {
+  if (present == 0) return 0.0;
+  return (kind == ColumnKind::kTruth ? static_cast<double>(trues) : tally().sum) /
+         static_cast<double>(present);
+}
+
+std::optional<double> ColumnSummary::number(std::string_view cell) const {
+  if (kind == ColumnKind::kNumber) return parse_finite(cell, format);
+  const auto truth = parse_truth(cell);
+  return truth ? std::optional(*truth ? 1.0 : 0.0) : std::nullopt;
+}
+
+std::string ColumnSummary::missing_text() const {
+  if (!has_missing_words()) return fmt::format("{} empty cells", missing_count());
+  std::vector<std::string> parts;
+  for (const auto& [spelling, count] : missing)
+    parts.push_back(fmt::format("{} {}", count, spelling.empty() ? "empty" : in_quotes(spelling)));
+  return fmt::format("{} missing cells ({})", missing_count(), join(parts, ", "));
+}
+
+TableSummary summarise(const NodeText& table) {
+  TableSummary summary;
+  summary.columns.resize(table.layout.header.names.size());
+  for_rows(table, [&](const std::vector<std::string_view>& cells, int64_t line) {
+    for (const auto* columns : {&table.layout.features, &table.layout.targets}) {
+      for (const size_t column : *columns) summary.columns[column].see(cells[column], line, table.missing);
+    }
+    ++summary.rows;
+  });
+  return summary;
+}
+
+void take_columns(const NodeText& table, const LoadOptions& options, TableSummary& summary,
+                  std::vector<std::string>& notes) {
+  std::vector<size_t> columns = table.layout.features;
+  columns.insert(columns.end(), table.layout.targets.begin(), table.layout.targets.end());
+  ColumnTaker taker(table, options);
+  taker.find_commas(summary, columns);
+  for (const size_t column : columns) taker.take(column, summary.columns[column]);
+  taker.say_commas(notes);
+}
+
+}  // namespace qw

@@ -1,0 +1,188 @@
+#include "data/formats/node_features.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/text.h"
+#include "data/formats/node_csv.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+constexpr size_t kMostNotes = 5;  // of one kind; more of them become one line
+
+// One table column and the feature columns it becomes.
+struct FeatureColumn {
+  size_t source;
+  int64_t first;
+  const ColumnSummary* summary;
+  std::map<std::string, int64_t, std::less<>> category;
+};
+
+// "2020-01-31", "31.1.2020", "1/31/20": digits in three parts, perhaps with a time after them.
+bool looks_like_date(std::string_view cell) {
+  const std::string_view day = cell.substr(0, cell.find_first_of(" T"));
+  for (const char mark : {'-', '.', '/'}) {
+    const std::vector<std::string> parts = split(day, mark);
+    const auto is_part = [](const std::string& part) {
+      return !part.empty() && part.size() <= 4 && part.find_first_not_of("0123456789") == std::string::npos;
+    };
+    if (parts.size() == 3 && std::all_of(parts.begin(), parts.end(), is_part)) return true;
+  }
+  return false;
+}
+
+// Text of which nearly every cell is another: names, addresses, dates.
+bool has_too_many_values(const ColumnSummary& summary) {
+  const auto rows = static_cast<size_t>(summary.present);
+  return summary.values.size() > kMostCategories || (rows > 20 && summary.values.size() > rows / 2);
+}
+
+std::string count_of_values(const ColumnSummary& summary) {
+  return summary.values.size() > kMostCategories ? fmt::format("over {}", kMostCategories)
+                                                 : std::to_string(summary.values.size());
+}
+
+// Decides for each column and says so.
+class FeaturePlanner {
+ public:
+  FeaturePlanner(const NodeText& text, NodeTable& table) : text_(text), table_(table) {}
+
+  void add(size_t source, const ColumnSummary& summary) {
+    TableColumn& column = table_.columns[source];
+    column.role = "feature";
+    column.missing = summary.missing_count();
+    FeatureColumn planned{source, width_, &summary, {}};
+    if (summary.kind == ColumnKind::kEmpty) {
+      column.type = "empty";
+      column.role = "dropped";
+      left_out_.push_back(
+          fmt::format("{} has no values and is left out; --missing says what is none", place(source)));
+      return;
+    }
+    if (summary.kind == ColumnKind::kText) {
+      column.type = "text";
+      if (!takes_text(source, summary, column)) return;
+      for (const std::string& value : summary.values) {
+        planned.category.emplace(value, width_++);
+        names_.push_back(fmt::format("{}={}", text_.name(source), value));
+      }
+      column.type = "categories";
+      column.categories = static_cast<int64_t>(summary.values.size());
+    } else {
+      column.type = summary.kind == ColumnKind::kTruth ? "0/1" : "number";
+      names_.push_back(text_.name(source));
+      ++width_;
+      if (column.missing > 0) column.fill = summary.mean();
+    }
+    say_missing(source, summary);
+    if (summary.values.size() == 1 && summary.present > 1) {
+      constant_.push_back(
+          fmt::format("{} has one value only, {}, which tells no nodes apart; --drop {} leaves it out",
+                      place(source), in_quotes(*summary.values.begin()), printable(text_.name(source))));
+    }
+    plan_.push_back(std::move(planned));
+  }
+
+  std::vector<FeatureColumn> finish() {
+    say(left_out_,
+        "are left out, having no values or too many different texts; --features names those to use");
+    say(missing_,
+        "have missing cells, which became the mean of a number and no category of a text; "
+        "--missing says what is missing");
+    say(constant_, "have one value only, which tells no nodes apart; --drop leaves them out");
+    table_.features.names = std::move(names_);
+    return std::move(plan_);
+  }
+
+ private:
+  std::string place(size_t source) const {
+    return fmt::format("column {} of {}", in_quotes(text_.name(source)), text_.label());
+  }
+
+  bool takes_text(size_t source, const ColumnSummary& summary, TableColumn& column) {
+    if (!has_too_many_values(summary)) return true;
+    const bool asked_for = text_.layout.asked_for[source];
+    const bool dates = looks_like_date(*summary.values.begin());
+    if (asked_for && summary.values.size() > kMostCategories) {
+      fail_usage(
+          fmt::format("{} is text with over {} different values, too many for --features; make numbers of it",
+                      place(source), kMostCategories));
+    }
+    if (asked_for) return true;
+    column.role = "dropped";
+    left_out_.push_back(
+        fmt::format("{} is {} with {} different values in {} rows and is left out{}; --features "
+                    "names the columns to use",
+                    place(source), dates ? "dates" : "text", count_of_values(summary), summary.present,
+                    dates ? " (as numbers, such as years or days, they could be used)" : ""));
+    return false;
+  }
+
+  void say_missing(size_t source, const ColumnSummary& summary) {
+    if (summary.missing.empty()) return;
+    const std::string became = summary.kind == ColumnKind::kText
+                                   ? "have no category"
+                                   : fmt::format("were filled with the mean, {:.6g}", summary.mean());
+    const std::string option = summary.has_missing_words()
+                                   ? "--missing says what is missing"
+                                   : fmt::format("--drop {} leaves it out", printable(text_.name(source)));
+    missing_.push_back(fmt::format("{}: {} {}; {}", place(source), summary.missing_text(), became, option));
+  }
+
+  void say(const std::vector<std::string>& lines, const char* in_short) {
+    if (lines.size() > kMostNotes) {
+      table_.notes.push_back(fmt::format("{} columns of {} {} (qw data info lists them)", lines.size(),
+                                         text_.label(), in_short));
+    } else {
+      table_.notes.insert(table_.notes.end(), lines.begin(), lines.end());
+    }
+  }
+
+  const NodeText& text_;
+  NodeTable& table_;
+  int64_t width_ = 0;
+  std::vector<FeatureColumn> plan_;
+  std::vector<std::string> names_, left_out_, missing_, constant_;
+};
+
+}  // namespace
+
+void read_node_features(const NodeText& text, const TableSummary& summary, NodeTable& table) {
+  FeaturePlanner planner(text, table);
+  for (const size_t source : text.layout.features) planner.add(source, summary.columns[source]);
+  const std::vector<FeatureColumn> plan = planner.finish();
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> indices;
+  std::vector<float> values;
+  offsets.reserve(summary.rows + 1);
+  for_rows(text, [&](const std::vector<std::string_view>& cells, int64_t line) {
+    for (const FeatureColumn& column : plan) {
+      const std::string_view cell = cells[column.source];
+      const bool missing = text.missing.contains(cell);
+      if (column.summary->kind == ColumnKind::kText) {
+        if (missing) continue;
+        indices.push_back(static_cast<int32_t>(column.category.find(cell)->second));
+        values.push_back(1.0f);
+        continue;
+      }
+      const double number = missing ? column.summary->mean() : *column.summary->number(cell);
+      if (std::abs(number) > std::numeric_limits<float>::max())
+        fail_at_line(text.label(), line, fmt::format("{} is too large for a feature", in_quotes(cell)));
+      if (number == 0.0) continue;
+      indices.push_back(static_cast<int32_t>(column.first));
+      values.push_back(static_cast<float>(number));
+    }
+    offsets.push_back(static_cast<int64_t>(indices.size()));
+  });
+  std::vector<std::string> names = std::move(table.features.names);
+  const auto columns = static_cast<int64_t>(names.size());
+  table.features = features_from_rows(columns, std::move(offsets), std::move(indices), std::move(values));
+  table.features.names = std::move(names);
+}
+
+}  // namespace qw
