@@ -70,6 +70,7 @@ TEST_P(CapturedEpochs, AreThoseDoneOneByOne) {
     const auto learner = make_learner(training.input());
     const LabelTensors labels =
         label_tensors(problem.data.targets, problem.split.val, training.graph().options());
+    const MetricInfo& metric = find_metric(problem.data.targets.task, "auto");
     std::vector<EpochRecord> history;
     test::NamedTensors best;
     for (int64_t epoch = 0; epoch < static_cast<int64_t>(trainer.history().size()); ++epoch) {
@@ -78,9 +79,9 @@ TEST_P(CapturedEpochs, AreThoseDoneOneByOne) {
       record.loss = learner->step(epoch).loss;
       const Scores scores = learner->predict();
       record.val_loss = learner->validation_loss(scores, labels).sum();
-      record.train_metric = primary_metric(problem.data.targets, problem.split.train, scores);
-      record.val_metric = primary_metric(problem.data.targets, problem.split.val, scores);
-      record.test_metric = primary_metric(problem.data.targets, problem.split.test, scores);
+      record.train_metric = measure_one(problem.data.targets, problem.split.train, scores, metric);
+      record.val_metric = measure_one(problem.data.targets, problem.split.val, scores, metric);
+      record.test_metric = measure_one(problem.data.targets, problem.split.test, scores, metric);
       history.push_back(record);
       if (epoch == trainer.best_epoch()) best = copies_of(learner->predicting_state());
     }

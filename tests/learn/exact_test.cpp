@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "learn/problem.h"
+#include "learn/reloaded_predictions.h"
 #include "qw/learn/run.h"
 #include "qw/transport/wasserstein.h"
 #include "support/torch/golden_models.h"
@@ -223,7 +224,7 @@ TEST(RefitFlow, FollowsLabelsThatChangedAndLeavesTheNetworkAlone) {
               read_file(folder.path() / "first" / run / "model.safetensors"));
   }
   const Reloaded reloaded = reload(folder.path() / "second/run-0", again, data, data);
-  EXPECT_EQ(predictions_csv(data, reloaded.scores),
+  EXPECT_EQ(test::predictions_of(data, again, reloaded),
             read_file(folder.path() / "second/run-0/predictions.csv"));
 }
 

@@ -1,5 +1,7 @@
 #include "qw/learn/metrics.h"
 
+#include <gmock/gmock.h>
+
 #include "learn/problem.h"
 #include "qw/learn/scaling.h"
 
@@ -22,14 +24,16 @@ Scores guesses(const std::vector<int>& classes, int64_t width) {
 
 const std::vector<NodeId> kEight = {0, 1, 2, 3, 4, 5, 6, 7};
 
+// Some of the metrics.
 void expect_metrics(const Metrics& actual, const Metrics& expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(actual[i].first, expected[i].first);
-    if (std::isnan(expected[i].second)) {
-      EXPECT_TRUE(std::isnan(actual[i].second)) << actual[i].first;
+  for (const auto& [name, value] : expected) {
+    const auto found =
+        std::find_if(actual.begin(), actual.end(), [&](const auto& each) { return each.first == name; });
+    ASSERT_NE(found, actual.end()) << name;
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(found->second)) << name;
     } else {
-      EXPECT_NEAR(actual[i].second, expected[i].second, 1e-14) << actual[i].first;
+      EXPECT_NEAR(found->second, value, 1e-14) << name;
     }
   }
 }
@@ -41,7 +45,7 @@ TEST(Metrics, OfClassesFollowTheConfusionMatrix) {
   const double f1_a = 2.0 * 2 / (2 * 2 + 1 + 1), f1_b = 2.0 * 1 / (2 * 1 + 3 + 1);
   expect_metrics(measure(targets, kEight, scores),
                  {{"accuracy", 3.0 / 7}, {"macro_f1", (f1_a + f1_b + 0.0) / 3}});
-  EXPECT_EQ(primary_metric(targets, kEight, scores), 3.0 / 7);
+  EXPECT_EQ(measure_one(targets, kEight, scores, find_metric(targets.task, "auto")), 3.0 / 7);
   const std::vector<ClassRow> rows = by_class(targets, kEight, scores);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].name, "a");
@@ -62,9 +66,10 @@ TEST(Metrics, AddTheTransport) {
   const Targets targets = class_targets({0, 1});
   Scores scores = scores_of({0, 1, 1, 0}, 2);
   const std::vector<NodeId> both = {0, 1};
-  EXPECT_EQ(primary_metric(targets, both, scores), 0.0);
+  const MetricInfo& accuracy = find_metric(Task::kClassification, "accuracy");
+  EXPECT_EQ(measure_one(targets, both, scores, accuracy), 0.0);
   scores.transport = at::tensor({2.0, 0.0, 0.0, 2.0}, at::kDouble).reshape({2, 2});
-  EXPECT_EQ(primary_metric(targets, both, scores), 1.0);
+  EXPECT_EQ(measure_one(targets, both, scores, accuracy), 1.0);
 }
 
 TEST(Metrics, OfLabelsCountOnlyKnownOnes) {
@@ -94,10 +99,33 @@ TEST(Metrics, OfValues) {
   expect_metrics(measure(targets, {}, scores), {{"r2", kNone}, {"mse", kNone}, {"mae", kNone}});
 }
 
-TEST(Metrics, PrimaryIsTheFirst) {
-  EXPECT_EQ(primary_metric_name(Task::kClassification), "accuracy");
-  EXPECT_EQ(primary_metric_name(Task::kMultiLabel), "macro_f1");
-  EXPECT_EQ(primary_metric_name(Task::kRegression), "r2");
+TEST(Metrics, TheOneThatCountsIsTheFirst) {
+  EXPECT_EQ(find_metric(Task::kClassification, "auto").name, "accuracy");
+  EXPECT_EQ(find_metric(Task::kMultiLabel, "auto").name, "macro_f1");
+  EXPECT_EQ(find_metric(Task::kRegression, "auto").name, "r2");
+  const Targets targets = class_targets({0, 1});
+  const std::vector<NodeId> both = {0, 1};
+  const Metrics metrics = measure(targets, both, scores_of({1, 0, 3, 0}, 2), {"log_loss"});
+  EXPECT_EQ(metrics.front().first, "log_loss");
+  EXPECT_NEAR(metrics.front().second, (std::log1p(std::exp(-1.0)) + std::log1p(std::exp(3.0))) / 2, 1e-12);
+  EXPECT_EQ(metrics.size(), class_metrics().size());
+  const Metrics cooler = measure(targets, both, scores_of({1, 0, 3, 0}, 2), {"log_loss", 2.0});
+  EXPECT_NEAR(cooler.front().second, (std::log1p(std::exp(-0.5)) + std::log1p(std::exp(1.5))) / 2, 1e-12);
+  EXPECT_THAT(
+      test::error_of([] { find_metric(Task::kRegression, "accuracy"); }),
+      testing::AllOf(testing::HasSubstr("--metric 'accuracy' is unknown"), testing::HasSubstr("rmse")));
+  EXPECT_TRUE(higher_is_better("auto") && higher_is_better("roc_auc"));
+  EXPECT_FALSE(higher_is_better("mae") || higher_is_better("log_loss"));
+}
+
+// Probabilities of solvers that predict them are used as they are.
+TEST(Metrics, OfScoresThatAreProbabilities) {
+  const Targets targets = class_targets({0, 1});
+  Scores scores = scores_of({0.8, 0.2, 0.6, 0.4}, 2);
+  scores.in_label_space = true;
+  const std::vector<NodeId> both = {0, 1};
+  expect_metrics(measure(targets, both, scores),
+                 {{"accuracy", 0.5}, {"log_loss", -(std::log(0.8) + std::log(0.4)) / 2}});
 }
 
 TEST(Summarise, GivesMeanSampleDeviationAndInterval) {

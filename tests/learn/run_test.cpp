@@ -5,7 +5,9 @@
 
 #include "core/file.h"
 #include "learn/problem.h"
+#include "learn/reloaded_predictions.h"
 #include "nn/tensor_file.h"
+#include "qw/learn/ensemble.h"
 #include "qw/learn/run.h"
 
 namespace qw {
@@ -286,14 +288,18 @@ TEST(Run, SeedsAreThePublishedOnesUnlessAsked) {
   EXPECT_EQ(seed_of_run(request, 2), 9u);
 }
 
-TEST(Run, AutoSplitIsThePersonsOwnThePublishedOrRandom) {
+TEST(Run, AutoSplitIsTheDatasOwnThePublishedOrStratified) {
   Dataset data = small_data();
   TrainRequest request;
   request.split = "auto";
-  const Split published = published_split(data.targets, kPublishedSeeds[1]);
-  EXPECT_EQ(split_of(request, data, 1).train, published.train);
-  data.targets.classes[0] = -1;
-  EXPECT_EQ(split_of(request, data, 1).train, random_split(data.targets, kPublishedSeeds[1], 0.6, 0.2).train);
+  EXPECT_EQ(split_of(request, data, 1).train, stratified_split(data.targets, kPublishedSeeds[1]).train);
+  data.default_split = "published";
+  EXPECT_EQ(split_of(request, data, 1).train, published_split(data.targets, kPublishedSeeds[1]).train);
+  data.default_split = "";
+  request.split = "kfold:k=3";
+  EXPECT_EQ(split_of(request, data, 1).test, kfold_split(data.targets, kPublishedSeeds[0], 3, 1).test)
+      << "all folds are of one draw";
+  request.split = "auto";
   data.splits = {{{1}, {2}, {3}}, {{4}, {5}, {6}}};
   data.format = "csv";
   EXPECT_EQ(split_of(request, data, 3).train, std::vector<NodeId>{4});
@@ -310,10 +316,13 @@ TEST(Reload, GivesTheScoresOfTheTrainingsEndBitForBit) {
       request.model_options.norm = "batch";
       const std::vector<RunResult> results = train(data, request, folder.path());
       const Reloaded reloaded = reload(folder.path() / "run-0", request, data, data);
-      EXPECT_TRUE(reloaded.is_new.empty());
-      EXPECT_EQ(predictions_csv(data, reloaded.scores), read_file(folder.path() / "run-0/predictions.csv"));
+      EXPECT_TRUE(reloaded.trained_as.empty());
+      EXPECT_EQ(test::predictions_of(data, request, reloaded),
+                read_file(folder.path() / "run-0/predictions.csv"));
       const Split split = split_of(request, data, 0);
-      expect_same_metrics(measure(data.targets, split.test, reloaded.scores), results[0].test);
+      expect_same_metrics(
+          measure(data.targets, split.test, reloaded.scores, {"auto", reloaded.calibration.temperature}),
+          results[0].test);
     }
   }
 }
@@ -334,8 +343,10 @@ TEST(Reload, SpreadsLabelsAsAtTheTrainingsEnd) {
       EXPECT_EQ(results[1].epochs, no_network ? 1 : 8);
       const Reloaded reloaded = reload(folder.path() / "run-1", request, data, data);
       EXPECT_TRUE(reloaded.scores.in_label_space);
-      EXPECT_EQ(predictions_csv(data, reloaded.scores), read_file(folder.path() / "run-1/predictions.csv"));
-      expect_same_metrics(measure(data.targets, split_of(request, data, 1).test, reloaded.scores),
+      EXPECT_EQ(test::predictions_of(data, request, reloaded, 1),
+                read_file(folder.path() / "run-1/predictions.csv"));
+      expect_same_metrics(measure(data.targets, split_of(request, data, 1).test, reloaded.scores,
+                                  {"auto", reloaded.calibration.temperature}),
                           results[1].test);
     }
   }
@@ -380,8 +391,9 @@ TEST(Reload, OnOtherDataMatchesNodesByIdAndBringsNothingToNewOnes) {
   for (const bool beside : {false, true}) {
     const Dataset other = turned_around(data, beside);
     const Reloaded reloaded = reload(folder.path() / "run-0", request, data, other);
-    ASSERT_EQ(reloaded.is_new.size(), 47u);
-    for (NodeId node = 0; node < 47; ++node) EXPECT_EQ(reloaded.is_new[node], node >= 45) << node;
+    ASSERT_EQ(reloaded.trained_as.size(), 47u);
+    for (NodeId node = 0; node < 47; ++node)
+      EXPECT_EQ(reloaded.trained_as[node], node < 45 ? 44 - node : -1) << node;
     const at::Tensor transport = reloaded.scores.transport;
     EXPECT_EQ(transport.slice(0, 45, 47).abs().max().item<float>(), 0.0f);
     EXPECT_LE((transport.slice(0, 0, 45).flip(0) - known.transport).abs().max().item<float>(), 1e-5f);
@@ -389,10 +401,9 @@ TEST(Reload, OnOtherDataMatchesNodesByIdAndBringsNothingToNewOnes) {
       EXPECT_LE((reloaded.scores.network.slice(0, 0, 45).flip(0) - known.network).abs().max().item<float>(),
                 1e-5f);
     }
-    const std::string csv = predictions_csv(other, reloaded.scores, reloaded.is_new);
-    EXPECT_THAT(csv, testing::HasSubstr(",new\n"));
-    EXPECT_THAT(csv, testing::ContainsRegex("new alone,.*,0,0,0,yes\n"));
-    EXPECT_THAT(csv, testing::ContainsRegex("n44,.*,no\n"));
+    const Ensemble one({folder.path() / "run-0"}, request, data, other);
+    EXPECT_EQ(one.nodes_of(NodePart::kNew), (std::vector<NodeId>{45, 46}));
+    EXPECT_EQ(one.nodes_of(NodePart::kTrain).size(), split_of(request, data, 0).train.size());
   }
 }
 
@@ -428,7 +439,7 @@ TEST(Reload, KeepsTheFlowOfEdgesThatStandTwice) {
   ASSERT_EQ(data.graph.num_edges(), 7);
   const TrainRequest request = small_request();
   train(data, request, folder.path());
-  EXPECT_EQ(predictions_csv(data, reload(folder.path() / "run-0", request, data, data).scores),
+  EXPECT_EQ(test::predictions_of(data, request, reload(folder.path() / "run-0", request, data, data)),
             read_file(folder.path() / "run-0/predictions.csv"));
 }
 
@@ -462,25 +473,6 @@ TEST(Reload, SaysWhatDoesNotFit) {
   with("flow", tensors[0].value);
   fs::remove(run / "summary.json");
   EXPECT_EQ(refusal(data), run.string() + " has no summary.json: the run is not finished");
-}
-
-TEST(PredictionsCsv, HasTheOwnIdsAndBothParts) {
-  Dataset data;
-  data.graph = Graph::build(test::edge_list(2, {{0, 1}}));
-  data.node_ids = {"a,b", "c"};
-  data.targets = class_targets({0, 1}, {"no", "yes"});
-  Scores scores{at::tensor({0.0f, 0.0f, 2.0f, 0.0f}).reshape({2, 2}),
-                at::tensor({1.0f, 0.0f, -1.0f, 1.0f}).reshape({2, 2})};
-  const std::string text = predictions_csv(data, scores);
-  EXPECT_THAT(text, testing::StartsWith("id,prediction,probability no,probability yes,network no,network "
-                                        "yes,transport no,transport yes\n\"a,b\",no,0.731058"));
-  EXPECT_THAT(text, testing::HasSubstr("\nc,no,0.5,0.5,2,0,-1,1\n"));
-  data.targets = {Task::kMultiLabel, 2, {}, {}, {"x", "y"}};
-  EXPECT_THAT(predictions_csv(data, scores), testing::HasSubstr("\nc,x y,0.731058"));
-  data.targets = value_targets({0, 0});
-  scores = {at::tensor({1.5f, 2.5f}).reshape({2, 1}), at::empty({0})};
-  EXPECT_EQ(predictions_csv(data, scores),
-            "id,prediction,network 0,transport 0\n\"a,b\",1.5,1.5,0\nc,2.5,2.5,0\n");
 }
 
 }  // namespace

@@ -65,26 +65,31 @@ TEST(Trainer, ValidationLossIsTheMeanPlusTheCostOfTheFlow) {
               cost + 3 * sum / static_cast<double>(problem.split.val.size()), 1e-9);
 }
 
-double worse_by(const EpochRecord& record, bool by_metric) {
-  return by_metric ? -record.val_metric : record.val_loss;
+// By what epochs are compared: the loss, a metric that should be high, or one that should be low.
+enum class ComparedBy { kLoss, kAccuracy, kLogLoss };
+
+double worse_by(const EpochRecord& record, ComparedBy by) {
+  if (by == ComparedBy::kLoss) return record.val_loss;
+  return by == ComparedBy::kAccuracy ? -record.val_metric : record.val_metric;
 }
 
 // From the history alone: the first epoch past `patience` that is worse than the mean of those before it.
-int64_t epoch_to_stop(const std::vector<EpochRecord>& history, int64_t patience, bool by_metric) {
+int64_t epoch_to_stop(const std::vector<EpochRecord>& history, int64_t patience, ComparedBy by) {
   for (int64_t epoch = patience + 1; epoch < static_cast<int64_t>(history.size()); ++epoch) {
     double sum = 0;
-    for (int64_t k = 1; k <= patience; ++k) sum += worse_by(history[epoch - k], by_metric);
-    if (worse_by(history[epoch], by_metric) > sum / static_cast<double>(patience)) return epoch;
+    for (int64_t k = 1; k <= patience; ++k) sum += worse_by(history[epoch - k], by);
+    if (worse_by(history[epoch], by) > sum / static_cast<double>(patience)) return epoch;
   }
   return static_cast<int64_t>(history.size()) - 1;
 }
 
-class StoppingBy : public testing::TestWithParam<const char*> {};
+class StoppingBy : public testing::TestWithParam<ComparedBy> {};
 
 TEST_P(StoppingBy, StopsWhenValidationIsWorseThanTheMeanOfEpochsBeforeAndKeepsTheBest) {
   Problem problem = small_problem("ce");
-  problem.options.select = GetParam();
-  const bool by_metric = problem.options.select == "metric";
+  const ComparedBy by = GetParam();
+  problem.options.select = by == ComparedBy::kLoss ? "loss" : "metric";
+  if (by == ComparedBy::kLogLoss) problem.options.metric = "log_loss";
   problem.options.epochs = 120;
   problem.options.lr = 0.1;
   problem.options.patience = 0;
@@ -98,21 +103,43 @@ TEST_P(StoppingBy, StopsWhenValidationIsWorseThanTheMeanOfEpochsBeforeAndKeepsTh
     const Training training(problem);
     Trainer trainer(training.input());
     trainer.run();
-    const int64_t last = epoch_to_stop(whole.history(), patience, by_metric);
+    const int64_t last = epoch_to_stop(whole.history(), patience, by);
     EXPECT_EQ(trainer.history().back().epoch, last) << patience;
     stopped_early |= last > patience + 1 && last < 119;
     expect_same_history(trainer.history(), {whole.history().begin(), whole.history().begin() + last + 1});
-    const auto best = std::min_element(trainer.history().begin(), trainer.history().end(),
-                                       [&](const EpochRecord& a, const EpochRecord& b) {
-                                         return worse_by(a, by_metric) < worse_by(b, by_metric);
-                                       });
+    const auto best = std::min_element(
+        trainer.history().begin(), trainer.history().end(),
+        [&](const EpochRecord& a, const EpochRecord& b) { return worse_by(a, by) < worse_by(b, by); });
     EXPECT_EQ(trainer.best_epoch(), best->epoch);
   }
   EXPECT_TRUE(stopped_early);
 }
 
-INSTANTIATE_TEST_SUITE_P(Trainer, StoppingBy, testing::Values("loss", "metric"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Trainer, StoppingBy,
+                         testing::Values(ComparedBy::kLoss, ComparedBy::kAccuracy, ComparedBy::kLogLoss),
+                         [](const auto& param) {
+                           return std::string(param.param == ComparedBy::kLoss       ? "Loss"
+                                              : param.param == ComparedBy::kAccuracy ? "Accuracy"
+                                                                                     : "LogLoss");
+                         });
+
+TEST(Trainer, MetricsThatHaveNoKernelAreMeasuredOnTheHost) {
+  Problem problem = small_problem("ce");
+  problem.options.metric = "roc_auc";
+  const Training training(problem);
+  Trainer trainer(training.input());
+  EXPECT_FALSE(trainer.can_replay());
+  trainer.run();
+  EXPECT_EQ(trainer.history().size(), 12u);
+  for (const EpochRecord& record : trainer.history()) {
+    EXPECT_GE(record.val_metric, 0);
+    EXPECT_LE(record.val_metric, 1);
+  }
+  problem.options.metric = "mae";
+  const Training wrong(problem);
+  EXPECT_THAT(test::error_of([&] { Trainer refused(wrong.input()); }),
+              testing::HasSubstr("--metric 'mae' is unknown"));
+}
 
 TEST(Trainer, WithoutValidationNodesKeepsTheLastEpoch) {
   Problem problem = small_problem("bregman");
