@@ -13,13 +13,15 @@ ALLOWED = {
     "graph": {"core"},
     "data": {"core", "graph"},
     "transport": {"core", "graph"},
+    "metrics": {"core"},
+    "baseline": {"core", "graph", "metrics"},
     "kernels": {"core"},
     "ops": {"core", "graph", "transport", "kernels"},
     "nn": {"core", "graph", "ops"},
-    "learn": {"core", "graph", "transport", "ops", "nn"},
+    "learn": {"core", "graph", "transport", "metrics", "baseline", "ops", "nn"},
     "report": {"core"},
-    "study": {"core", "graph", "nn", "learn", "report"},
-    "cli": {"core", "graph", "data", "transport", "kernels", "ops", "nn", "learn", "report", "study"},
+    "study": {"core", "graph", "metrics", "nn", "learn", "report"},
+    "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "nn", "learn", "report", "study"},
 }
 TORCH = {"ops", "nn", "learn", "study"}
 TORCH_FOLDERS = {"src/cli/learn"}  # the program qw-learn
