@@ -328,6 +328,12 @@ void check_arguments(W1Arguments& arguments, const CLI::App& command) {
     return;
   }
   refuse_unused_data_options(command);
+  // An empty shell variable is no request for the default.
+  for (const auto& [option, value] :
+       {std::pair{"--labelled", &arguments.labelled}, std::pair{"--cost", &arguments.cost},
+        std::pair{"--flow", &arguments.flow_out}, std::pair{"--potential", &arguments.potential_out}}) {
+    if (is_given(command, option) && value->empty()) fail_usage(fmt::format("qw w1: {} is empty", option));
+  }
   if (arguments.mu.empty() || arguments.gamma.empty())
     fail_usage("qw w1: give both --mu and --gamma, or --batch");
   std::string& edge_cost = arguments.data.load.edge_cost;

@@ -205,8 +205,9 @@ std::vector<NodeId> read_labelled(const std::string& what, const NodeIds& ids) {
     LabelledNodes labelled(ids);
     for (const std::string_view id : fields) {
       const std::string problem = labelled.add(trim(id));
-      if (!problem.empty())
-        fail_usage(fmt::format("qw w1: --labelled: {}; there is no such file either", problem));
+      if (problem.empty()) continue;
+      fail_usage(fmt::format("qw w1: --labelled: {}{}", problem,
+                             ids.find(trim(id)) ? "" : "; there is no such file either"));
     }
     nodes = labelled.take();
   }

@@ -229,6 +229,44 @@ TEST(W1Command, ASolverThatCannotBeStoppedTakesNoTimeLimit) {
                        "qw w1: --time-limit has no use with --solver lemon-simplex, which cannot be stopped");
 }
 
+TEST(W1Command, SaysThatASolverStoppedAboveTheGap) {
+  const test::TemporaryFolder folder;
+  std::string mu = "id,v\n", gamma = "id,v\n";
+  for (int i = 0; i < 2000; ++i) {
+    mu += std::to_string(i) + "," + std::to_string((i * 7919) % 1000) + "\n";
+    gamma += std::to_string(i) + "," + std::to_string((i * 104729) % 1000) + "\n";
+  }
+  const CommandResult result = qw({"w1", "csbm:nodes=2000,degree=20", "--mu", folder.write("mu.csv", mu),
+                                   "--gamma", folder.write("gamma.csv", gamma), "--solver", "primal-dual"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, testing::HasSubstr("time_limit"));
+  EXPECT_THAT(result.out,
+              testing::EndsWith("\nunit: value x edges; every edge costs 1 (--cost names a column "
+                                "of costs)\n"));
+  EXPECT_THAT(result.err,
+              testing::ContainsRegex("v: not solved to the end: the distance is between .* and .*; "
+                                     "--solver auto goes on to the exact distance\n"));
+}
+
+TEST(W1Command, AnEmptyShellVariableIsNoRequestForTheDefault) {
+  const Files files;
+  for (const char* option : {"--labelled", "--cost", "--flow", "--potential"}) {
+    test::expect_refused({"w1", "--edges", files.edges, "--mu", files.mu, "--gamma", files.gamma, option, ""},
+                         2, std::string("qw w1: ") + option + " is empty");
+  }
+}
+
+TEST(W1Command, ANameOfANodeAndOfAFileIsNotGuessed) {
+  const test::TemporaryFolder folder;
+  const std::string node = folder.write("ids", "b\n");
+  const std::string values = folder.write("v.csv", "id,v\n" + node + ",1\nb,0\n");
+  const std::string edges = folder.write("e.csv", "from,to\n" + node + ",b\n");
+  const CommandResult result =
+      qw({"w1", "--edges", edges, "--mu", values, "--gamma", values, "--labelled", node});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, testing::HasSubstr("is a node and a file; write ./" + node + " for the file"));
+}
+
 TEST(W1Command, WritesItsFilesThoughAColumnIsInfeasible) {
   const Files files;
   const std::string flow = files.folder.path() / "flow.csv";
