@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/data/card.h"
+#include "qw/metrics/metrics.h"
 #include "qw/report/paired.h"
 #include "report/run_summary.h"
 
@@ -27,8 +28,14 @@ struct Metric {
   std::string name;
   std::string part;
 
-  bool higher_is_better() const { return name != "mse" && name != "mae"; }
-  bool is_share() const { return name == "accuracy" || name.ends_with("_f1"); }
+  bool higher_is_better() const {
+    const MetricInfo* info = metric_named(name);
+    return info == nullptr || info->higher_is_better;
+  }
+  bool is_share() const {
+    const MetricInfo* info = metric_named(name);
+    return info != nullptr && info->is_share;
+  }
   double scale() const { return is_share() ? 100 : 1; }  // shares are shown as percent
   const char* unit() const { return is_share() ? " points" : ""; }
 };
@@ -258,9 +265,8 @@ void add_compare_command(CLI::App& app, const GlobalOptions& global) {
                    "folders that qw train --out made; the others are compared with the first")
       ->type_name("RUN");
   FieldTable table("qw compare");
-  table.add(
-      "metric", arguments->metric, "NAME",
-      "what to compare: accuracy, macro_f1, micro_f1, r2, mse or mae; default: the first that the runs have");
+  table.add("metric", arguments->metric, "NAME",
+            "what to compare (see docs/metrics.md); default: the one that counted in the first training");
   table.add_choice("part", arguments->part, {"train", "val", "test"}, "of which nodes");
   add_options(*command, table);
   command->footer(

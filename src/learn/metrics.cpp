@@ -50,9 +50,9 @@ void make_logits(std::vector<double>& rows, Task task, const Scores& scores) {
 }
 
 // The predictions of some nodes as the metrics take them, each part made when it is first asked for.
-class Measured {
+class MetricInput {
  public:
-  Measured(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores, double temperature)
+  MetricInput(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores, double temperature)
       : targets_(targets), scores_(scores), temperature_(temperature) {
     for (const NodeId node : nodes) {
       if (targets.task != Task::kClassification || targets.classes[node] >= 0) nodes_.push_back(node);
@@ -169,18 +169,14 @@ const MetricInfo& find_metric(Task task, std::string_view name) {
 }
 
 bool higher_is_better(std::string_view metric) {
-  for (const auto* table : {&class_metrics(), &label_metrics(), &value_metrics()}) {
-    for (const MetricInfo& info : *table) {
-      if (info.name == metric) return info.higher_is_better;
-    }
-  }
-  return true;
+  const MetricInfo* info = metric_named(metric);
+  return info == nullptr || info->higher_is_better;
 }
 
 Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
                 const MeasureOptions& options) {
   const MetricInfo& first = find_metric(targets.task, options.metric);
-  Measured measured(targets, nodes, scores, options.temperature);
+  MetricInput measured(targets, nodes, scores, options.temperature);
   Metrics metrics{{first.name, measured.value(first)}};
   for (const MetricInfo& info : metrics_of(targets.task)) {
     if (info.name != first.name) metrics.emplace_back(info.name, measured.value(info));
@@ -190,7 +186,7 @@ Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Sco
 
 double measure_one(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
                    const MetricInfo& metric) {
-  return Measured(targets, nodes, scores, 1.0).value(metric);
+  return MetricInput(targets, nodes, scores, 1.0).value(metric);
 }
 
 std::vector<double> logits_of(Task task, std::span<const NodeId> nodes, int64_t width, const Scores& scores) {

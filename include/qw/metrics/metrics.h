@@ -56,6 +56,9 @@ const std::vector<MetricInfo>& label_metrics();
 // r2, rmse, mse, mae, median_ae.
 const std::vector<MetricInfo>& value_metrics();
 
+// The metric of any task that is called so, or nullptr. Metrics of one name mean the same in every task.
+const MetricInfo* metric_named(std::string_view name);
+
 // Throw qw::UsageError when the name is unknown, and when the metric needs probabilities and there are none.
 double class_metric(std::string_view name, const ClassPredictions& predictions);
 double label_metric(std::string_view name, const LabelPredictions& predictions);
