@@ -13,7 +13,7 @@ namespace qw::cli {
 namespace {
 
 constexpr const char* kAbsentOptions =
-    "--absent zero makes its value 0, --absent free lets it give and take freely";
+    "--absent zero makes missing values 0, --absent free lets such nodes give and take freely";
 
 // Those of `names` that `others` lacks, for a message.
 std::string names_lacking(const std::vector<std::string>& names, const std::vector<std::string>& others) {
@@ -113,7 +113,7 @@ struct RowPair {
   std::vector<int64_t> gamma_row;  // [N]
 };
 
-// `wanted` are the nodes that should be in both tables, `why` says so of one of them.
+// `wanted` are the nodes that should be in both tables; `why_in_mu` says who asks for them there.
 void require_rows(const RowPair& rows, const std::vector<NodeId>& wanted, const NodeIds& ids,
                   const std::string& why_in_mu, const std::string& why_in_gamma, const char* advice) {
   const auto require = [&](const ValueTable& table, const std::vector<int64_t>& row, const std::string& why) {
@@ -143,7 +143,7 @@ void require_all_rows(const RowPair& rows, const NodeIds& ids) {
       first = node;
     }
   }
-  require_rows(rows, listed, ids, "which is in " + rows.gamma.file, "which is in " + rows.mu.file,
+  require_rows(rows, listed, ids, "listed in " + rows.gamma.file, "listed in " + rows.mu.file,
                kAbsentOptions);
   if (in_neither == 0) return;
   fail(
@@ -182,8 +182,8 @@ std::vector<NodeId> labelled_nodes(const RowPair& rows, const ValueQuestion& que
                                    std::vector<std::string>& notes) {
   if (!question.labelled.empty()) {
     if (question.absent != Absent::kZero) {
-      const std::string why = "which --labelled names";
-      require_rows(rows, question.labelled, ids, why, why, "--absent zero makes its value 0");
+      const std::string why = "named by --labelled";
+      require_rows(rows, question.labelled, ids, why, why, "--absent zero makes missing values 0");
     }
     note_unused_rows(rows, question.labelled, "--labelled", notes);
     return question.labelled;

@@ -111,12 +111,12 @@ void append_numbers(std::string& text, std::span<const double> values) {
 
 // Other fields may stand in a line, but not one that was meant to be one of ours.
 void refuse_misspelt(const json& object) {
-  static const std::vector<std::string> kFields{"nodes",    "directed", "edges", "weights",
-                                                "labelled", "mu",       "gamma"};
+  static const std::vector<std::string> known{"nodes",    "directed", "edges", "weights",
+                                              "labelled", "mu",       "gamma"};
   for (const auto& [field, value] : object.items()) {
-    if (std::ranges::find(kFields, field) != kFields.end()) continue;
+    if (std::ranges::find(known, field) != known.end()) continue;
     if (field == "cost" || field == "costs") reject(field, "is unknown; what edges cost is \"weights\"");
-    const auto meant = closest(field, kFields);
+    const auto meant = closest(field, known);
     if (meant) reject(field, fmt::format("is unknown; did you mean \"{}\"?", *meant));
   }
 }

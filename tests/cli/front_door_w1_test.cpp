@@ -64,10 +64,10 @@ std::vector<FrontDoorCase> cases_of_rows() {
       answered(two_tables("CostsByName", kAtA, kAtD, "--cost length"),
                {{"/distance", 3.5}, {"/edge_cost", "length"}}),
       refused(two_tables("ARowOnlyInMu", kAtA, "id,v\na,0\nb,0\nd,1\n"),
-              "gamma.csv: has no row for node 'c', which is in DIR/mu.csv; --absent zero makes its value 0, "
-              "--absent free lets it give and take freely"),
+              "gamma.csv: has no row for node 'c', listed in DIR/mu.csv; --absent zero makes missing values "
+              "0, --absent free lets such nodes give and take freely"),
       refused(two_tables("RowsOnlyInGamma", "id,v\na,1\n", kAtD),
-              "mu.csv: has no row for node 'b' and 2 others, which is in DIR/gamma.csv; --absent zero"),
+              "mu.csv: has no row for node 'b' and 2 others, listed in DIR/gamma.csv; --absent zero"),
       refused(
           two_tables("RowsInNeither", "id,v\na,1\nd,0\n", "id,v\na,0\nd,1\n"),
           "2 of the 4 nodes of the graph are in neither DIR/mu.csv nor DIR/gamma.csv, the first is 'b': "
@@ -84,8 +84,9 @@ std::vector<FrontDoorCase> cases_of_rows() {
                {{"/distance", 2.0}, {"/labelled", 2}}),
       noted(two_tables("UnlabelledRowsAreCounted", kAtA, "id,v\na,0\nb,1\nd,1\n", "--labelled a,d"),
             "gamma.csv: 1 row is not used, of nodes that --labelled leaves free"),
-      refused(two_tables("ALabelledNodeWithoutARow", kAtA, "id,v\na,0\nd,1\n", "--labelled a,b"),
-              "gamma.csv: has no row for node 'b', which --labelled names; --absent zero makes its value 0"),
+      refused(
+          two_tables("ALabelledNodeWithoutARow", kAtA, "id,v\na,0\nd,1\n", "--labelled a,b"),
+          "gamma.csv: has no row for node 'b', named by --labelled; --absent zero makes missing values 0"),
       answered(two_tables("ALabelledNodeOfValueZero", "id,v\na,1\n", "id,v\nd,1\n",
                           "--labelled a,d --absent zero"),
                {{"/distance", 2.0}, {"/labelled", 2}}),
@@ -106,20 +107,18 @@ std::vector<FrontDoorCase> cases_of_labelled() {
       answered(with_list("AFileOfIdsWithAHeader", "id\r\na\r\nd\r\n"), {{"/distance", 2.0}}),
       refused(with_list("AFileOfIdsAndMore", "a,1\nd,2\n"),
               "ids.txt:1: expected one node id a line, found 2 fields"),
-      refused(
-          with_list("AFileOfUnknownIds", "a\nx\n"),
-          "ids.txt:2: node 'x' is not in the graph (4 nodes: 'a', ...); a node without edges must be listed "
-          "in --nodes"),
+      refused(with_list("AFileOfUnknownIds", "a\nx\n"),
+              "ids.txt:2: node 'x' is not in the graph (4 nodes: 'a', ...); a node without edges must be "
+              "listed in --nodes"),
       refused(with_list("AFileThatNamesANodeTwice", "a\nd\na\n"), "ids.txt:3: node 'a' is named twice"),
       refused(with_list("AnEmptyFileOfIds", "\n"), "qw w1: --labelled names no node", 2),
       refused(two_tables("ANodeTwiceInAList", kAtA, kAtD, "--labelled a,d,a"),
               "qw w1: --labelled: node 'a' is named twice\n", 2),
       answered(two_tables("AQuotedId", kAtA, kAtD, "--labelled \"a\",d"), {{"/distance", 2.0}}),
-      refused(
-          two_tables("UnknownIds", kAtA, kAtD, "--labelled a,x"),
-          "qw w1: --labelled: node 'x' is not in the graph (4 nodes: 'a', ...); a node without edges must be "
-          "listed in --nodes; there is no such file either",
-          2),
+      refused(two_tables("UnknownIds", kAtA, kAtD, "--labelled a,x"),
+              "qw w1: --labelled: node 'x' is not in the graph (4 nodes: 'a', ...); a node without edges "
+              "must be listed in --nodes; there is no such file either",
+              2),
   };
 }
 
@@ -175,44 +174,37 @@ std::vector<FrontDoorCase> cases_of_cells() {
       refused(mu("NotFinite", "id,v\na,inf\n"), "mu.csv:2: 'inf' in column 'v' is not a finite number"),
       refused(mu("ADecimalComma", "id;v\na;0,5\n"),
               "mu.csv:2: '0,5' in column 'v' is not a number; decimals are written 0.5, not 0,5"),
-      refused(
-          mu("AnEmptyCell", "id,v\na,1\nb,\n"),
-          "mu.csv:3: the value in column 'v' is missing (an empty cell); write a number, or leave the row "
-          "out and say what that means with --absent"),
+      refused(mu("AnEmptyCell", "id,v\na,1\nb,\n"),
+              "mu.csv:3: the value in column 'v' is missing (an empty cell); write a number, or leave the "
+              "row out and say what that means with --absent"),
       refused(mu("AMissingValueByName", "id,v\na,N/A\n", "--absent zero"),
               "mu.csv:2: the value in column 'v' is missing ('N/A')"),
       refused(mu("AMissingValueInTheFirstLine", "a,NA\nb,1\n", "--absent zero"),
               "mu.csv:1: the value in column '1' is missing ('NA')"),
       refused(mu("AnUnknownNode", "id,v\nx,1\n"),
               "mu.csv:2: node 'x' is not in the graph (4 nodes: 'a', ...); a node without edges must be "
-              "listed in "
-              "--nodes"),
+              "listed in --nodes"),
       refused(mu("AnUnknownNodeInTheFirstLine", "x,1\nb,0\n", "--absent zero"),
               "mu.csv:1: node 'x' is not in the graph (4 nodes: 'a', ...); a node without edges must be "
-              "listed in "
-              "--nodes; if this line is a header, call its first column id"),
-      refused(
-          mu("ANodeAboveTheIds", "a,v\nb,1\n", "--absent zero"),
-          "mu.csv:1: 'a' is a node, but 'v' beside it is not a number; if this line is a header, call its "
-          "first column id"),
+              "listed in --nodes; if this line is a header, call its first column id"),
+      refused(mu("ANodeAboveTheIds", "a,v\nb,1\n", "--absent zero"),
+              "mu.csv:1: 'a' is a node, but 'v' beside it is not a number; if this line is a header, call "
+              "its first column id"),
   };
 }
 
 std::vector<FrontDoorCase> cases_of_sums() {
   const std::string counts = "id,v\na,3\nb,1\nc,0\nd,0\n";
   return {
-      refused(
-          two_tables("SumsDiffer", counts, kAtD),
-          "qw: v: infeasible: mu sums to 4 and gamma to 1, and every node is bound; --normalize divides both "
-          "by their sums, --labelled leaves nodes free"),
+      refused(two_tables("SumsDiffer", counts, kAtD),
+              "qw: v: infeasible: mu sums to 4 and gamma to 1, and every node is bound; --normalize divides "
+              "both by their sums, --labelled leaves nodes free"),
       refused(two_tables("SumsDifferByRounding", "id,v\na,0.3333\nb,0.3333\nc,0.3333\nd,0\n", kAtD),
               "mu sums to 0.9999 and gamma to 1, and every node is bound; so small a difference is often "
-              "rounding: "
-              "--normalize divides both by their sums"),
+              "rounding: --normalize divides both by their sums"),
       refused(two_tables("SumsDifferAndOneIsNegative", "id,v\na,-3\nb,1\nc,0\nd,0\n", kAtD),
               "mu sums to -2 and gamma to 1, and every node is bound; make the sums equal, or let --labelled "
-              "leave "
-              "nodes free"),
+              "leave nodes free"),
       // 3/4 over three edges and 1/4 over two.
       answered(two_tables("Normalized", counts, kAtD, "--normalize"),
                {{"/distance", 2.75}, {"/normalized", true}, {"/status", "optimal"}}),
@@ -224,8 +216,7 @@ std::vector<FrontDoorCase> cases_of_sums() {
               "mu.csv: column 'v' sums to inf; --normalize needs a positive, finite sum"),
       refused(on_two_parts(two_tables("MassInAnotherPart", kAtA, kAtD)),
               "v: infeasible: the part of node a (2 labelled nodes) is out of balance by -1; no edge leads "
-              "out of "
-              "it: its values must have equal sums, or --labelled must leave a node of it free"),
+              "out of it: its values must have equal sums, or --labelled must leave a node of it free"),
   };
 }
 
@@ -241,8 +232,8 @@ std::vector<FrontDoorCase> cases_of_directions() {
       answered(directed("AlongTheArc", at_a, at_b),
                {{"/status", "optimal"}, {"/distance", 1.0}, {"/flow/0", 1.0}, {"/directed", true}}),
       refused(directed("AgainstTheArc", at_b, at_a),
-              " (2 labelled nodes) cannot move 1 where it is wanted; a directed "
-              "edge carries mass from its first end to its second only"),
+              " (2 labelled nodes) cannot move 1 where it is wanted; a directed edge carries mass from its "
+              "first end to its second only"),
   };
 }
 
@@ -267,11 +258,10 @@ std::vector<FrontDoorCase> cases_of_options() {
               "qw w1: --target has no use here: the values are those of --mu and --gamma", 2),
       refused(two_tables("FlowAndPotentialInOneFile", kAtA, kAtD, "--flow DIR/x.csv --potential DIR/x.csv"),
               "qw w1: --flow and --potential would both be written to DIR/x.csv", 2),
-      refused(
-          two_tables("AGapForAnExactSolver", kAtA, kAtD, "--solver network-simplex --gap 0.1"),
-          "qw w1: --gap has no use with --solver network-simplex, which goes on to the exact distance; leave "
-          "one out",
-          2),
+      refused(two_tables("AGapForAnExactSolver", kAtA, kAtD, "--solver network-simplex --gap 0.1"),
+              "qw w1: --gap has no use with --solver network-simplex, which goes on to the exact distance; "
+              "leave one out",
+              2),
       refused(two_tables("AGapTooTight", kAtA, kAtD, "--solver primal-dual --gap 1e-8"),
               "qw w1: --solver primal-dual comes to a gap of 1e-6 at best, not --gap 1e-08; leave one out",
               2),
@@ -282,10 +272,10 @@ std::vector<FrontDoorCase> cases_of_options() {
                              "--potential DIR/p.csv", "--directed", "--data karate"}) {
     std::string name = option;
     name = name.substr(2, name.find(' ') - 2);
-    cases.push_back(bare("BatchAnd_" + name, fmt::format("w1 --batch DIR/cases.jsonl {}", option),
-                         fmt::format("qw w1: --{} has no use beside --batch, whose lines say all about their "
-                                     "problems",
-                                     name)));
+    cases.push_back(
+        bare("BatchAnd_" + name, fmt::format("w1 --batch DIR/cases.jsonl {}", option),
+             fmt::format("qw w1: --{} has no use beside --batch, whose lines say all about their problems",
+                         name)));
   }
   return cases;
 }
