@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-constexpr double kStrengths[] = {1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2, 1e-3};
+constexpr double kStrengths[] = {1e5, 1e4, 1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2, 1e-3};
 
 std::vector<NodeId> known_nodes(const Targets& targets, std::span<const NodeId> nodes) {
   std::vector<NodeId> known;

@@ -176,7 +176,7 @@ TEST(LinearModel, StrengthHasTheLeastValidationLossOfTheGrid) {
   for (NodeId node = 60; node < 200; ++node) split.val.push_back(node);
   const auto chosen = fit_linear(problem.features, targets, split, kLong);
   ASSERT_TRUE(chosen);
-  for (const double strength : {1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2, 1e-3}) {
+  for (const double strength : {1e5, 1e4, 1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2, 1e-3}) {
     const auto model = fit_linear(problem.features, targets, split.train, strength, kLong);
     const auto probability = model->predict(problem.features);
     double loss = 0;

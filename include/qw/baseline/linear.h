@@ -33,7 +33,7 @@ struct LinearModel {
   std::vector<double> predict(const Features& features) const;
 };
 
-// The strength is the one of 10^3, 10^2, .. 10^-3 with the least loss on the validation nodes (the weaker
+// The strength is the one of 10^5, 10^4, .. 10^-3 with the least loss on the validation nodes (the weaker
 // ones are not tried once two in a row were worse than the best), or 1 where validation nodes allow no
 // choice: there are none whose target is known, or the loss on them is not finite. Nothing when it takes more
 // than `seconds`: what is returned depends on no clock. The same bits for any number of threads. Throws
