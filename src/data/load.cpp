@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "data/cache.h"
 #include "data/load_fields.h"
+#include "data/missing_features.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
 #include "qw/data/card.h"
@@ -15,7 +16,6 @@
 #include "qw/data/download.h"
 #include "qw/graph/generators.h"
 #include "qw/graph/statistics.h"
-#include "qw/graph/structure_features.h"
 
 namespace qw {
 namespace {
@@ -171,29 +171,6 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
 }
 
 namespace {
-
-// Where there are no features. `how` is a choice of --missing-features.
-void add_missing_features(Dataset& dataset, const std::string& how) {
-  if (dataset.features.columns > 0) {
-    if (how == "degree" || how == "constant") {
-      fail_usage(fmt::format("--missing-features {} is for data without features; {} has {} columns of them",
-                             how, in_quotes(dataset.name), dataset.features.columns));
-    }
-    return;
-  }
-  if (how == "none") return;
-  dataset.features_from_structure = true;
-  if (how == "constant") {
-    dataset.features = constant_features(dataset.graph.num_nodes());
-    return;
-  }
-  dataset.features = structure_features(dataset.graph);
-  const std::vector<std::string>& names = dataset.features.names;
-  const bool clustered = std::find(names.begin(), names.end(), "clustering") != names.end();
-  dataset.notes.push_back(fmt::format(
-      "there are no features; made from the graph: {}{}; --missing-features constant uses none of it",
-      join(names, ", "), clustered ? "" : " (clustering is left out, since there are so many edges)"));
-}
 
 // Results on a class that cannot be in all parts of a split are not to be trusted.
 void say_small_classes(Dataset& dataset) {
