@@ -142,7 +142,7 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
   table.add("nodes", options.nodes, "FILE", "CSV of nodes; without it the nodes are the ends of the edges");
   table.add("id", options.id, "COL", "node CSV: column of node ids; without it row i (from 0) is node i");
   table.add(
-      "target", options.target, "COL",
+      "target", options.target, "COL,...",
       "node CSV: column to learn; missing cells are what you want to know; a,b,c are several 0/1 labels. "
       "OGB folder: 'year'");
   table.add_choice(
