@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if ((data[0] & 16) != 0) options.edge_cost = "cost";
   if ((data[0] & 32) != 0) options.task = "regression";
   options.directed = (data[0] & 64) != 0;
+  if ((data[0] & 128) != 0) options.decimal = ",";
   qw::fuzz_reader(qw::kCsvReader, input, {"edges.csv", "nodes.csv"}, "", options);
   return 0;
 }

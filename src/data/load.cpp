@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "data/cache.h"
 #include "data/load_fields.h"
+#include "data/missing_features.h"
 #include "data/readers/reader.h"
 #include "data/split_file.h"
 #include "qw/core/error.h"
@@ -16,7 +17,6 @@
 #include "qw/data/download.h"
 #include "qw/graph/generators.h"
 #include "qw/graph/statistics.h"
-#include "qw/graph/structure_features.h"
 
 namespace qw {
 namespace {
@@ -150,7 +150,7 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
   table.add("nodes", options.nodes, "FILE", "CSV of nodes; without it the nodes are the ends of the edges");
   table.add("id", options.id, "COL", "node CSV: column of node ids; without it row i (from 0) is node i");
   table.add(
-      "target", options.target, "COL",
+      "target", options.target, "COL,...",
       "node CSV: column to learn; missing cells are what you want to know; a,b,c are several 0/1 labels. "
       "OGB folder: 'year'");
   table.add_choice(
@@ -182,29 +182,6 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
 }
 
 namespace {
-
-// Where there are no features. `how` is a choice of --missing-features.
-void add_missing_features(Dataset& dataset, const std::string& how) {
-  if (dataset.features.columns > 0) {
-    if (how == "degree" || how == "constant") {
-      fail_usage(fmt::format("--missing-features {} is for data without features; {} has {} columns of them",
-                             how, in_quotes(dataset.name), dataset.features.columns));
-    }
-    return;
-  }
-  if (how == "none") return;
-  dataset.features_from_structure = true;
-  if (how == "constant") {
-    dataset.features = constant_features(dataset.graph.num_nodes());
-    return;
-  }
-  dataset.features = structure_features(dataset.graph);
-  const std::vector<std::string>& names = dataset.features.names;
-  const bool clustered = std::find(names.begin(), names.end(), "clustering") != names.end();
-  dataset.notes.push_back(fmt::format(
-      "there are no features; made from the graph: {}{}; --missing-features constant uses none of it",
-      join(names, ", "), clustered ? "" : " (clustering is left out, since there are so many edges)"));
-}
 
 // Results on a class that cannot be in all parts of a split are not to be trusted.
 void say_small_classes(Dataset& dataset) {

@@ -75,8 +75,8 @@ Targets label_targets(const std::vector<int64_t>& labels, const std::vector<std:
     fail(fmt::format("{} names of classes for {} classes", names.size(), largest + 1));
   if (largest > static_cast<int64_t>(labels.size()) && 2 * occurring.size() > labelled) {
     fail(
-        fmt::format("the labels are {} different numbers up to {} on {} nodes, too many to be classes; store "
-                    "them as floating point to learn them as values",
+        fmt::format("the labels are {} different numbers up to {} on {} nodes, too many to be classes; "
+                    "as values they can be learned from a CSV (--task regression)",
                     occurring.size(), largest, labels.size()));
   }
   std::vector<int32_t> classes(labels.size(), -1);

@@ -380,7 +380,7 @@ std::vector<FrontDoorCase> features() {
              {"has one value only, '3', which tells no nodes apart; --drop x leaves it out"},
              {},
              {{"/features", 2}}}),
-      table("EveryRole", "who,x,y,part,note,z", {"a,1.5,p,train,m,1", "b,2,q,val,n,2", "c,3,p,test,m,3"},
+      table("EveryRole", "who,x,y,part,note,z", {"2,1.5,p,train,m,1", "0,2,q,val,n,2", "1,3,p,test,m,3"},
             "--id who --target y --split-column part --drop note --features x",
             {0,
              {},

@@ -113,6 +113,17 @@ TEST(CsrNpz, DenseFeaturesAndNone) {
   EXPECT_THAT(error_of([&] { load(arrays); }), HasSubstr("g.npz: attr_matrix: 1099511627776 nodes"));
 }
 
+TEST(CsrNpz, LabelsThatOccurAreTheClasses) {
+  Arrays arrays = example();
+  arrays["labels"] = ints({5, 1, -1, 3, 1});
+  const Targets gaps = load(arrays).targets;
+  EXPECT_EQ(gaps.width, 3);
+  EXPECT_THAT(gaps.classes, ElementsAre(2, 0, -1, 1, 0));
+  EXPECT_THAT(gaps.names, ElementsAre("1", "3", "5"));
+  arrays["labels"] = floats({1, 2, 1, NAN, 2});
+  EXPECT_THAT(load(arrays).targets.names, ElementsAre("1", "2"));
+}
+
 TEST(CsrNpz, LabelsMayBeValues) {
   Arrays arrays = example();
   arrays["labels"] = vector_of(std::vector<double>{0.5, 1, NAN, 0, 2});

@@ -234,7 +234,11 @@ TEST(CsvEdges, Errors) {
   EXPECT_EQ(error_of([&] {
               read({"a,b,c\n0,1,inf\n", {}}, weight);
             }),
-            "e.csv:2: edge weight 'inf' is not a number");
+            "e.csv:2: edge weight 'inf' is infinite; expected a finite number");
+  EXPECT_EQ(error_of([&] {
+              read({"a,b,c\n0,1,x\n", {}}, weight);
+            }),
+            "e.csv:2: edge weight 'x' is not a number");
   LoadOptions target;
   target.target = "y";
   EXPECT_EQ(error_of([&] {

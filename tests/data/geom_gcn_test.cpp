@@ -156,8 +156,11 @@ TEST(GeomGcn, RefusesBadNodes) {
   EXPECT_EQ(node_error("0\t1\t0\n-1\t1\t0\n"), at + "3: node id -1 is outside 0 to 1");
   EXPECT_EQ(node_error("1\t1\t0\n1\t1\t0\n"), at + "3: node 1 stands on line 2 already");
   EXPECT_EQ(node_error("0\t1\t\n"), at + "2: label '' is not an integer");
-  EXPECT_EQ(node_error("0\t1\t1\n"), at + "2: label 1 is outside 0 to 0");
-  EXPECT_EQ(node_error("0\t1\t-1\n"), at + "2: label -1 is outside 0 to 0");
+  EXPECT_EQ(node_error("0\t1\t9\n"),
+            "out1_node_feature_label.txt: the labels are 1 different numbers up to 9 on 1 nodes, too many to "
+            "be classes; "
+            "as values they can be learned from a CSV (--task regression)");
+  EXPECT_EQ(node_error("0\t1\t-1\n"), at + "2: label -1 is outside 0 to 2147483646");
   EXPECT_EQ(node_error("0\t1\t0\n\n1\t1\t0\n"),
             at + "3: expected 3 tab-separated fields (id, features, label), found 1");
 }

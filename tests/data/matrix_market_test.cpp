@@ -209,6 +209,12 @@ TEST(MatrixMarket, RefusesBadFeatures) {
             "g_features.mtx:3: value -1e+39 is too large for a 32-bit number");
 }
 
+TEST(MatrixMarket, LabelsThatOccurAreTheClasses) {
+  const Targets targets = read_files(path_with("g_labels.txt", "3\n1\n3\n"), "g.mtx").targets;
+  EXPECT_EQ(targets.classes, (std::vector<int32_t>{1, 0, 1}));
+  EXPECT_EQ(targets.names, (std::vector<std::string>{"1", "3"}));
+}
+
 TEST(MatrixMarket, ReadsLabels) {
   const std::vector<int32_t> expected = {1, -1, 0};
   EXPECT_EQ(read_files(path_with("g_labels.txt", "1\r\n-1\n 0 "), "g.mtx").targets.classes, expected);
@@ -227,7 +233,10 @@ TEST(MatrixMarket, RefusesBadLabels) {
   EXPECT_EQ(side_error("g_labels.txt", "1\n0\n1\n1\n"),
             "g_labels.txt:4: expected 3 labels, one per node, found one more");
   EXPECT_EQ(side_error("g_labels.txt", "1\n0\none\n"), "g_labels.txt:3: label 'one' is not an integer");
-  EXPECT_EQ(side_error("g_labels.txt", "1\n3\n0\n"), "g_labels.txt:2: label 3 is outside -1 to 2");
+  EXPECT_EQ(side_error("g_labels.txt", "1\n-2\n0\n"), "g_labels.txt:2: label -2 is outside -1 to 2147483646");
+  EXPECT_EQ(side_error("g_labels.txt", "1\n30\n0\n"),
+            "g_labels.txt: the labels are 3 different numbers up to 30 on 3 nodes, too many to be classes; "
+            "as values they can be learned from a CSV (--task regression)");
   const std::string array = "%%MatrixMarket matrix array integer general\n";
   EXPECT_EQ(side_error("g_labels.mtx", array + "2 1\n0\n0\n"),
             "g_labels.mtx:2: expected 3 x 1 labels, one per node, found 2 x 1");

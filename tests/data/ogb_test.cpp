@@ -131,6 +131,12 @@ TEST(Ogb, ReadsMissingClasses) {
   EXPECT_EQ(read(files).targets.classes, (std::vector<int32_t>{0, -1, -1, 1}));
 }
 
+TEST(Ogb, LabelsThatOccurAreTheClasses) {
+  const Dataset dataset = read(with(small(), "raw/node-label.csv", "4\n1\n4\n1\n"));
+  EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{1, 0, 1, 0}));
+  EXPECT_EQ(dataset.targets.names, (std::vector<std::string>{"1", "4"}));
+}
+
 TEST(Ogb, ReadsSeveralLabels) {
   const Dataset dataset = read(with(small(), "raw/node-label.csv", "0,1,1\n1.0,nan,0\n0,0,0\n,1,NaN\n"));
   EXPECT_EQ(dataset.targets.task, Task::kMultiLabel);
@@ -364,14 +370,16 @@ TEST(Ogb, RefusesBadFeatures) {
 }
 
 TEST(Ogb, RefusesBadLabels) {
-  EXPECT_EQ(error_with("raw/node-label.csv", "0\n1\n0\n4\n"),
-            "raw/node-label.csv:4: label 4 is outside 0 to 3");
+  EXPECT_EQ(
+      error_with("raw/node-label.csv", "0\n1\n7\n9\n"),
+      "raw/node-label.csv: the labels are 4 different numbers up to 9 on 4 nodes, too many to be classes; "
+      "as values they can be learned from a CSV (--task regression)");
   EXPECT_EQ(error_with("raw/node-label.csv", "0\n1\n0.5\n1\n"),
             "raw/node-label.csv:3: label '0.5' is not an integer");
   EXPECT_EQ(error_with("raw/node-label.csv", "0\n1\n.0\n1\n"),
             "raw/node-label.csv:3: label '' is not an integer");
   EXPECT_EQ(error_with("raw/node-label.csv", "0\n-1\n0\n1\n"),
-            "raw/node-label.csv:2: label -1 is outside 0 to 3");
+            "raw/node-label.csv:2: label -1 is outside 0 to 2147483646");
   EXPECT_EQ(error_with("raw/node-label.csv", "0,1\n1,2\n0,0\n1,1\n"),
             "raw/node-label.csv:2: label '2' is none of 0, 1 and nan, as each of several labels is");
   EXPECT_EQ(error_with("raw/node-label.csv", "0,1\n1,x\n0,0\n1,1\n"),

@@ -39,9 +39,9 @@ TEST(Targets, OneHotOfClasses) {
 }
 
 TEST(Targets, LabelsThatOccurAreTheClasses) {
-  const Targets gaps = label_targets({6, 1, -1, 2, 1, 2019, 2, 6});
+  const Targets gaps = label_targets({6, 1, -1, 2, 1, 2019, 2, 6, 6});
   EXPECT_EQ(gaps.width, 4);
-  EXPECT_EQ(gaps.classes, (std::vector<int32_t>{2, 0, -1, 1, 0, 3, 1, 2}));
+  EXPECT_EQ(gaps.classes, (std::vector<int32_t>{2, 0, -1, 1, 0, 3, 1, 2, 2}));
   EXPECT_EQ(gaps.names, (std::vector<std::string>{"1", "2", "6", "2019"}));
   const Targets counted = label_targets({1, 0, 2});
   EXPECT_EQ(counted.classes, (std::vector<int32_t>{1, 0, 2}));
@@ -51,12 +51,11 @@ TEST(Targets, LabelsThatOccurAreTheClasses) {
   EXPECT_EQ(label_targets({-1, -1}).width, 0);
   EXPECT_EQ(error_of([] { label_targets({0, -2}); }), "node 1 has class -2; classes count from 0");
   EXPECT_EQ(error_of([] { label_targets({0, 1}, {"a"}); }), "1 names of classes for 2 classes");
-  EXPECT_EQ(
-      error_of([] {
-        label_targets({54487, 31200, 8});
-      }),
-      "the labels are 3 different numbers up to 54487 on 3 nodes, too many to be classes; store them as "
-      "floating point to learn them as values");
+  EXPECT_EQ(error_of([] {
+              label_targets({54487, 31200, 8});
+            }),
+            "the labels are 3 different numbers up to 54487 on 3 nodes, too many to be classes; "
+            "as values they can be learned from a CSV (--task regression)");
 }
 
 TEST(Targets, Errors) {
