@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/text.h"
 #include "nn/tensor_file.h"
 #include "nn/tensors.h"
@@ -152,7 +153,7 @@ void write_metrics(const std::filesystem::path& run_folder, const std::vector<Ep
                     {"train", number(r.train_metric)},
                     {"val", number(r.val_metric)},
                     {"test", number(r.test_metric)}};
-    lines += line.dump() + "\n";
+    lines += json_text(line) + "\n";
   }
   write_file_atomically(run_folder / "metrics.jsonl", lines);
 }
@@ -206,7 +207,7 @@ void write_run(const std::filesystem::path& run_folder, const Dataset& dataset, 
   write_file_atomically(run_folder / "predictions.csv",
                         predictions_csv(dataset, result.scaling.undo(learner.predict())));
   write_metrics(run_folder, trainer.history());
-  write_file_atomically(run_folder / "summary.json", to_json(result).dump(2) + "\n");
+  write_file_atomically(run_folder / "summary.json", json_text(to_json(result), 2) + "\n");
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(run_folder), ignored);
 }
