@@ -156,17 +156,16 @@ TEST(CsvEdges, DirectedEdgesGoFromTheFirstColumnToTheSecond) {
 TEST(CsvEdges, AFirstLineOfNodesIsAnEdge) {
   const Dataset dataset = read({"ann,bob\nbob,cy\n", {}});
   EXPECT_EQ(dataset.graph.num_edges(), 2);
-  EXPECT_EQ(dataset.notes,
-            (std::vector<std::string>{"e.csv: the first line was read as an edge, since its nodes "
-                                      "have other edges; --header yes makes it a header"}));
+  EXPECT_EQ(dataset.notes, (std::vector<std::string>{"the first line was read as an edge, since its nodes "
+                                                     "have other edges; --header yes makes it a header"}));
   LoadOptions header;
   header.header = "yes";
   EXPECT_EQ(read({"ann,bob\nbob,cy\n", {}}, header).graph.num_edges(), 1);
   EXPECT_EQ(read({"ann,bob\ncy,dee\n", "id\nann\nbob\ncy\ndee\n"}).graph.num_edges(), 2)
       << "two nodes of the table are an edge";
-  EXPECT_EQ(read({"ann,bob\ncy,dee\ndee,eve\n", {}}).notes,
-            (std::vector<std::string>{
-                "e.csv: the first line was taken for a header; --header no makes it an edge"}));
+  EXPECT_EQ(
+      read({"ann,bob\ncy,dee\ndee,eve\n", {}}).notes,
+      (std::vector<std::string>{"the first line was taken for a header; --header no makes it an edge"}));
 }
 
 TEST(CsvEdges, NotesWhatWasDropped) {

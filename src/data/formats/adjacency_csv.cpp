@@ -135,20 +135,21 @@ int64_t count_asymmetric(const EdgeList& edges) {
 }
 
 void say_what_was_read(EdgeTable& table, bool weighted, bool directed) {
-  table.notes.push_back(fmt::format(
-      "{}: read as an adjacency matrix of {} nodes, whose entries that are not zero are edges{}; {}",
-      table.layout.label, table.edges.num_nodes, weighted ? " and their weights" : "", kReadAsList));
+  table.notes.push_back(
+      fmt::format("read as an adjacency matrix of {} nodes, whose entries that are not zero are edges{}; {}",
+                  table.edges.num_nodes, weighted ? " and their weights" : "", kReadAsList));
   const int64_t asymmetric = directed ? 0 : count_asymmetric(table.edges);
   if (asymmetric == 0) return;
   table.notes.push_back(fmt::format(
-      "{}: {} pairs of nodes have another entry in the other direction, and the graph is read without "
+      "{} pairs of nodes have another entry in the other direction, and the graph is read without "
       "direction: the first entry that is not zero counts; --directed keeps both",
-      table.layout.label, asymmetric));
+      asymmetric));
 }
 
 EdgeTable read_entries(const std::vector<Row>& rows, Names names, const EdgeLayout& layout, bool directed) {
   EdgeTable table;
   table.layout = layout;
+  table.layout.header_is_guess = false;
   EdgeList& edges = table.edges;
   edges.num_nodes = static_cast<int64_t>(names.columns.size());
   for (size_t row = 1; row < rows.size(); ++row) {

@@ -83,8 +83,7 @@ void say_doubtful_header(EdgeTable& table) {
   const EdgeList& edges = table.edges;
   if (!layout.header_is_guess || nodes_are_numbers(table) || edges.heads.size() < 2) return;
   if (layout.has_header) {
-    table.notes.push_back(
-        fmt::format("{}: the first line was taken for a header; --header no makes it an edge", layout.label));
+    table.notes.emplace_back("the first line was taken for a header; --header no makes it an edge");
     return;
   }
   const auto occurs_once = [&](NodeId node) {
@@ -93,8 +92,7 @@ void say_doubtful_header(EdgeTable& table) {
            1;
   };
   if (!occurs_once(edges.tails[0]) || !occurs_once(edges.heads[0])) return;
-  table.notes.push_back(
-      fmt::format("{}: the first line was read as an edge; --header yes makes it a header", layout.label));
+  table.notes.emplace_back("the first line was read as an edge; --header yes makes it a header");
 }
 
 void refuse_node_table(const EdgeTable& table, const LoadOptions& options) {

@@ -263,8 +263,8 @@ void merge_float_names(EdgeTable& table) {
   table.names.clear();
   compact_numbers(table.edges, 16 * table.edges.heads.size(), table.names);
   table.notes.push_back(
-      fmt::format("{}: node ids such as {} are read as whole numbers, {}; --exact-ids keeps them",
-                  table.layout.label, in_quotes(example), in_quotes(without_zero_fraction(example))));
+      fmt::format("node ids such as {} are read as whole numbers, {}; --exact-ids keeps them",
+                  in_quotes(example), in_quotes(without_zero_fraction(example))));
 }
 
 EdgeTable read_rows(EdgeLayout layout, const LoadOptions& options) {
@@ -286,8 +286,7 @@ EdgeTable read_rows(EdgeLayout layout, const LoadOptions& options) {
   }
   if (comments > 0) {
     table.notes.push_back(fmt::format(
-        "{}: {} lines among the edges begin with # or % and were skipped; --comments keep reads them",
-        table.layout.label, comments));
+        "{} lines among the edges begin with # or % and were skipped; --comments keep reads them", comments));
   }
   return table;
 }
@@ -302,10 +301,9 @@ EdgeTable read_edge_csv(std::string_view text, const std::string& label, const L
     LoadOptions headless = options;
     headless.header = "no";
     table = read_rows(find_edge_layout(text, label, headless), options);
-    table.notes.push_back(
-        fmt::format("{}: the first line was read as an edge, since its nodes have other edges; --header yes "
-                    "makes it a header",
-                    label));
+    table.notes.emplace_back(
+        "the first line was read as an edge, since its nodes have other edges; --header yes makes it a "
+        "header");
   }
   refuse_node_table(table, options);
   table.notes.insert(table.notes.begin(), table.layout.notes.begin(), table.layout.notes.end());

@@ -73,8 +73,9 @@ Ends ends_by_name(const std::vector<std::string>& names) {
     if (std::max(ends.tail, ends.head) == 1) return ends;  // the first two columns need no better name
     if (!found.found()) found = ends;
   }
-  const auto [first, second] = std::minmax(position("head"), position("tail"));
-  if (second < words.size() && (second == 1 || !found.found())) found = Ends{first, second};
+  const size_t head = position("head"), tail = position("tail");
+  const Ends by_order{std::min(head, tail), std::max(head, tail)};
+  if (by_order.head < words.size() && (by_order.head == 1 || !found.found())) found = by_order;
   return found;
 }
 
@@ -112,15 +113,14 @@ void heed_comments(const Preamble& preamble, const LoadOptions& options, EdgeLay
   }
   layout.bipartite = options.bipartite == "yes" || (bipartite && options.bipartite == "auto");
   if (bipartite && options.bipartite == "auto") {
-    layout.notes.push_back(fmt::format(
-        "{} says 'bip': its two columns count their nodes apart, which are called left:1 and right:1, "
-        "...; --bipartite no makes equal ids one node",
-        layout.label));
+    layout.notes.emplace_back(
+        "the file says 'bip': its two columns count their nodes apart, as left:1 and right:1; --bipartite no "
+        "makes equal ids one node");
   }
   if (directed && !options.directed) {
-    layout.notes.push_back(fmt::format(
-        "{} says that its edges are directed; they are read without direction; --directed keeps it",
-        layout.label));
+    layout.notes.emplace_back(
+        "the file says that its edges are directed, but they are read without direction; --directed keeps "
+        "it");
   }
 }
 
@@ -170,8 +170,8 @@ bool counts_rows(const std::vector<std::vector<std::string>>& sample, size_t col
 
 void say_ends(EdgeLayout& layout) {
   layout.notes.push_back(
-      fmt::format("{}: edges go from column {} to column {}; --source and --destination name others",
-                  layout.label, in_quotes(layout.names[layout.tail]), in_quotes(layout.names[layout.head])));
+      fmt::format("edges go from column {} to column {}; --source and --destination name others",
+                  in_quotes(layout.names[layout.tail]), in_quotes(layout.names[layout.head])));
 }
 
 // The columns that the options name; of what they leave open, what the header says; else the first two.
@@ -236,11 +236,10 @@ void say_unused(const std::vector<std::vector<std::string>>& sample, EdgeLayout&
   }
   if (unused.empty()) return;
   for (const std::string& name : unused) shown.push_back(in_quotes(name));
-  layout.notes.push_back(
-      fmt::format("{}: {} {} not used; --edge-weight {} would read {} as weights, "
-                  "--edge-cost as transport costs",
-                  layout.label, join(shown, ", "), shown.size() == 1 ? "is" : "are", printable(unused[0]),
-                  shown.size() == 1 ? "it" : "the first"));
+  layout.notes.push_back(fmt::format(
+      "{} {} not used; --edge-weight {} would read {} as weights, --edge-cost as transport costs",
+      (shown.size() == 1 ? "column " : "columns ") + join(shown, ", "), shown.size() == 1 ? "is" : "are",
+      printable(unused[0]), shown.size() == 1 ? "it" : "the first"));
 }
 
 std::vector<std::vector<std::string>> read_sample(const EdgeLayout& layout) {
