@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/json_text.h"
 #include "core/progress.h"
 #include "data/load_fields.h"
 #include "qw/core/error.h"
@@ -62,13 +63,9 @@ void say(const std::string& line) {
   if (!quiet()) fmt::print(stderr, "{}\n", line);
 }
 
-void print_json(const nlohmann::ordered_json& document) {
-  write_all(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-}
+void print_json(const nlohmann::ordered_json& document) { write_all(json_text(document, 2) + "\n"); }
 
-std::string json_line(const nlohmann::ordered_json& document) {
-  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string json_line(const nlohmann::ordered_json& document) { return json_text(document) + "\n"; }
 
 void print_text(const std::string& text) { write_all(text); }
 

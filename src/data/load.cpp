@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "data/cache.h"
+#include "data/formats/encoding.h"
 #include "data/load_fields.h"
 #include "data/missing_features.h"
 #include "data/readers/reader.h"
@@ -24,25 +25,15 @@ namespace {
 namespace fs = std::filesystem;
 
 // What the card says, overruled by what the user says.
-LoadOptions merged(LoadOptions card, const LoadOptions& user) {
-  card.directed |= user.directed;
-  if (user.task != "auto") card.task = user.task;
-  const auto overrule = [](auto& mine, const auto& theirs) {
-    if (!theirs.empty()) mine = theirs;
-  };
-  overrule(card.target, user.target);
-  overrule(card.id, user.id);
-  overrule(card.features, user.features);
-  overrule(card.drop, user.drop);
-  if (user.missing != LoadOptions().missing) card.missing = user.missing;
-  if (user.decimal != "auto") card.decimal = user.decimal;
-  card.missing_features = user.missing_features;
-  overrule(card.split_column, user.split_column);
-  overrule(card.split_file, user.split_file);
-  overrule(card.source, user.source);
-  overrule(card.destination, user.destination);
-  overrule(card.edge_cost, user.edge_cost);
-  overrule(card.edge_weight, user.edge_weight);
+LoadOptions merged(LoadOptions card, LoadOptions user) {
+  LoadOptions defaults;
+  const FieldTable result = load_fields(card, "");
+  const FieldTable given = load_fields(user, "");
+  const FieldTable untouched = load_fields(defaults, "");
+  for (size_t k = 0; k < given.fields().size(); ++k) {
+    const std::string text = given.fields()[k].text();
+    if (text != untouched.fields()[k].text()) result.fields()[k].set(text, "", "");
+  }
   return card;
 }
 
@@ -50,6 +41,7 @@ bool heeds(std::string_view reader, std::string_view option) {
   for (const char* any : {"directed", "one_hot", "missing_features", "split_file"}) {
     if (option == any) return true;
   }
+  if (option == "self_loops" || option == "duplicate_edges") return !reader.empty();
   return reader == kCsvReader.name || (reader == kOgbReader.name && option == "target");
 }
 
@@ -65,7 +57,9 @@ void refuse_unheeded(const LoadOptions& options, std::string_view reader, const 
     if (heeds(reader, field.name) || field.text() == untouched.fields()[k].text()) continue;
     std::string option = "--" + field.name;
     std::replace(option.begin(), option.end(), '_', '-');
-    fail_usage(fmt::format("{} is for your own CSV; {} has no use for it", option, in_quotes(what)));
+    const bool of_files = heeds(kCsrNpzReader.name, field.name);
+    fail_usage(fmt::format("{} is for {}; {} has no use for it", option, of_files ? "files" : "your own CSV",
+                           in_quotes(what)));
   }
 }
 
@@ -130,6 +124,18 @@ Dataset read_path(const fs::path& path, const LoadOptions& options) {
   fail(fmt::format("{}: is in no format known here; tried {}", path.string(), join(tried, ", ")));
 }
 
+// A file that no other reader claims: its edges are read with the node table that the options name.
+bool is_csv_file(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return false;
+  const FolderFiles files(path.has_parent_path() ? path.parent_path() : fs::path("."));
+  const std::string entry = path.filename().string();
+  if (!kCsvReader.recognises(files, entry)) return false;
+  const auto claims = [&](const Reader& reader) { return reader.recognises(files, entry); };
+  const auto first = std::find_if(readers().begin(), readers().end(), claims);
+  return first->name == kCsvReader.name;
+}
+
 [[noreturn]] void fail_unknown(const std::string& what) {
   const bool looks_like_a_path = what.find_first_of("/.") != std::string::npos;
   if (looks_like_a_path)
@@ -145,10 +151,20 @@ Dataset read_path(const fs::path& path, const LoadOptions& options) {
 FieldTable load_fields(LoadOptions& options, std::string context) {
   FieldTable table(std::move(context));
   table.add("directed", options.directed, "keep edges directed, as given, instead of once per pair of nodes");
-  table.add("edges", options.edges, "FILE",
-            "your own graph: CSV of edges, its first two columns are the ends");
+  const std::vector<std::string> policies = {"drop", "keep", "error"};
+  table.add_choice("self_loops", options.self_loops, policies, "edges from a node to itself");
+  table.add_choice("duplicate_edges", options.duplicate_edges, policies,
+                   "edges given more than once; dropping keeps the lowest cost and the first weight. The two "
+                   "directions of an undirected edge are one edge");
+  table.add(
+      "edges", options.edges, "FILE",
+      "your own graph: CSV or list of edges, from the first column to the second, or an adjacency matrix "
+      "with names");
   table.add("nodes", options.nodes, "FILE", "CSV of nodes; without it the nodes are the ends of the edges");
-  table.add("id", options.id, "COL", "node CSV: column of node ids; without it row i (from 0) is node i");
+  table.add(
+      "id", options.id, "COL",
+      "node CSV: column of node ids; without it the column that holds the ends of the edges, or else row i "
+      "(from 0) is node i");
   table.add(
       "target", options.target, "COL,...",
       "node CSV: column to learn; missing cells are what you want to know; a,b,c are several 0/1 labels. "
@@ -174,10 +190,23 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
   table.add(
       "split_file", options.split_file, "FILE",
       "CSV of node ids and parts (train, val, test), one column for each run; or JSON of qw data split");
-  table.add("source", options.source, "COL", "edge CSV: column of the first end");
-  table.add("destination", options.destination, "COL", "edge CSV: column of the second end");
+  table.add("source", options.source, "COL",
+            "edge CSV: column that edges come from; columns without a header are called 1, 2, 3, ...");
+  table.add("destination", options.destination, "COL", "edge CSV: column that edges go to");
   table.add("edge_cost", options.edge_cost, "COL", "edge CSV: column of transport costs, at least 0");
   table.add("edge_weight", options.edge_weight, "COL", "edge CSV: column of adjacency weights");
+  table.add_choice("header", options.header, {"auto", "yes", "no"},
+                   "edge CSV: whether its first line names the columns");
+  table.add_choice("comments", options.comments, {"skip", "keep"},
+                   "edge CSV: lines that begin with # or %; keep reads them as edges");
+  table.add_choice(
+      "bipartite", options.bipartite, {"auto", "yes", "no"},
+      "edge CSV: the two columns count their nodes apart; auto: if KONECT's first line says bip");
+  table.add_choice("unknown_nodes", options.unknown_nodes, {"error", "drop", "add"},
+                   "edges to nodes that the node CSV has not: drop the edges, or add nodes without features");
+  table.add("exact_ids", options.exact_ids, "node ids match letter by letter only: 1.0 is not 1");
+  table.add_choice("encoding", options.encoding, kEncodings,
+                   "of your own CSV; auto: UTF-8, UTF-16 with its mark, else windows-1252");
   return table;
 }
 
@@ -229,12 +258,22 @@ Dataset read_dataset(const std::string& what, const LoadOptions& options) {
   if (const DatasetCard* card = find_card(what)) return load_card(*card, options);
   std::error_code ignored;
   if (!fs::exists(what, ignored)) fail_unknown(what);
-  if (!fs::is_directory(what, ignored) && kCsvReader.recognises(FolderFiles("."), what)) {
+  if (is_csv_file(what)) {
     LoadOptions own = options;
     own.edges = what;
     return read_dataset("", own);
   }
   return read_path(what, options);
+}
+
+// File names and names inside archives may hold any bytes; what writes JSON and CSV needs text.
+void make_text_valid(Dataset& dataset) {
+  dataset.name = with_valid_utf8(dataset.name);
+  for (auto* names : {&dataset.node_ids, &dataset.notes, &dataset.targets.names, &dataset.features.names}) {
+    for (std::string& name : *names) {
+      if (!is_valid_utf8(name)) name = with_valid_utf8(name);
+    }
+  }
 }
 
 }  // namespace
@@ -249,6 +288,7 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
   }
   add_missing_features(dataset, options.missing_features);
   say_small_classes(dataset);
+  make_text_valid(dataset);
   if (options.one_hot) dataset.targets = one_hot(dataset.targets);
   return dataset;
 }

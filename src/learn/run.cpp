@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/file.h"
+#include "core/json_text.h"
 #include "learn/device.h"
 #include "learn/run_files.h"
 #include "learn/single_run.h"
@@ -180,13 +181,14 @@ class Trainings {
 // As it would be written today, with the options that came later; empty: no JSON.
 std::string request_text(const std::filesystem::path& config) {
   const Json document = Json::parse(read_file(config), nullptr, false);
-  return document.is_discarded() ? "" : to_json(request_from_json(document, config.string())).dump(2) + "\n";
+  return document.is_discarded() ? ""
+                                 : json_text(to_json(request_from_json(document, config.string())), 2) + "\n";
 }
 
 // A folder belongs to one request: going on with another would mix results.
 void claim_folder(const std::filesystem::path& folder, const TrainRequest& request) {
   const std::filesystem::path config = folder / "config.json";
-  const std::string wanted = to_json(request).dump(2) + "\n";
+  const std::string wanted = json_text(to_json(request), 2) + "\n";
   if (std::filesystem::exists(config) && request_text(config) != wanted) {
     fail(fmt::format("{} was made by another request; choose another --out, or go on with it by --resume {}",
                      folder.string(), folder.string()));
@@ -254,7 +256,8 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   add_baselines(dataset, request, seconds, results);
   if (!folder.empty()) {
-    write_file_atomically(folder / "summary.json", summary_json(request, dataset, results).dump(2) + "\n");
+    write_file_atomically(folder / "summary.json",
+                          json_text(summary_json(request, dataset, results), 2) + "\n");
   }
   return results;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/json_text.h"
 #include "nn/tensor_file.h"
 #include "nn/tensors.h"
 #include "qw/core/error.h"
@@ -171,7 +172,7 @@ void write_metrics(const std::filesystem::path& run_folder, const std::vector<Ep
                     {"train", number(r.train_metric)},
                     {"val", number(r.val_metric)},
                     {"test", number(r.test_metric)}};
-    lines += line.dump() + "\n";
+    lines += json_text(line) + "\n";
   }
   write_file_atomically(run_folder / "metrics.jsonl", lines);
 }
@@ -198,7 +199,7 @@ void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const 
   write_file_atomically(run_folder / "predictions.csv",
                         Predictions(run.dataset, targets, run.scores, run.calibration, sets, parts).csv());
   write_metrics(run_folder, trainer.history());
-  write_file_atomically(run_folder / "summary.json", to_json(run.result).dump(2) + "\n");
+  write_file_atomically(run_folder / "summary.json", json_text(to_json(run.result), 2) + "\n");
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(run_folder), ignored);
 }

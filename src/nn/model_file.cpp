@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/json_text.h"
 #include "nn/model_options.h"
 #include "nn/tensor_file.h"
 #include "qw/core/error.h"
@@ -129,7 +130,7 @@ std::unique_ptr<Model> make_model(const ModelConfig& config, const std::vector<B
 }  // namespace
 
 void save_model(const std::filesystem::path& path, const ModelConfig& config, const Model& model) {
-  write_file_atomically(config_path(path), to_json(config).dump(2) + "\n");
+  write_file_atomically(config_path(path), json_text(to_json(config), 2) + "\n");
   write_tensors(path, tensors_of(model));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/report/paired.h"
@@ -293,7 +294,7 @@ std::string to_csv(const std::vector<MeasuredCell>& cells) {
         optional(cell.paper.has_value(), cell.paper.value_or(PaperValue{}).mean),
         optional(cell.paper.has_value(), cell.paper.value_or(PaperValue{}).plus_minus),
         optional(measured.difference.has_value(), measured.difference.value_or(0)), csv_field(cell.preset),
-        csv_field(options_json(cell.request).dump()), csv_field(measured.error));
+        csv_field(json_text(options_json(cell.request))), csv_field(measured.error));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/core/random.h"
@@ -224,7 +225,7 @@ class Requests {
     TrainRequest request = base_;
     set_options(request, options, file_);
     check_model(request.model);
-    if (!known_.insert(options_json(request).dump()).second) return false;
+    if (!known_.insert(json_text(options_json(request))).second) return false;
     all_.push_back(std::move(request));
     return true;
   }
@@ -285,7 +286,7 @@ std::vector<TrainRequest> configs_of(const Description& description, const Json&
   int64_t found = 0;
   for (int64_t attempt = 0; found < description.samples && attempt < 100 * description.samples; ++attempt) {
     const Json options = sample(layer.search, description.seed, static_cast<uint64_t>(attempt));
-    if (drawn.insert(options.dump()).second && requests.add(options)) ++found;
+    if (drawn.insert(json_text(options)).second && requests.add(options)) ++found;
   }
   return requests.all();
 }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/json_text.h"
 #include "qw/core/error.h"
 #include "study/sqlite.h"
 
@@ -82,7 +83,7 @@ void check_defaults(SqliteDatabase& database, const std::filesystem::path& path)
   const Json usual = to_json(TrainRequest{});
   for (const char* section : {"request", "model_options", "learn"}) {
     for (const auto& [option, value] : usual.at(section).items()) {
-      const std::string now = value.dump();
+      const std::string now = json_text(value);
       if (!find.bind(option).row()) {
         keep.bind(option).bind(now).run();
       } else if (find.text(0) != now) {
@@ -116,7 +117,7 @@ constexpr const char* kStepMs = "step_ms";
 std::string summary_of(const RunResult& result) {
   Json json = to_json(result);
   json[kStepMs] = result.step_ms;
-  return json.dump();
+  return json_text(json);
 }
 
 RunResult result_of(const std::string& summary) {
@@ -209,7 +210,7 @@ const std::filesystem::path& ResultStore::path() const { return database_->path;
 int64_t ResultStore::config_of(const TrainRequest& request) {
   Json options{{"data", request.data}};
   options.update(options_json(request));
-  const std::string text = options.dump();
+  const std::string text = json_text(options);
   SqliteDatabase& connection = database_->connection;
   SqliteStatement find(connection, "SELECT id FROM config WHERE options = ?");
   if (find.bind(text).row()) return find.integer(0);
@@ -311,7 +312,7 @@ void ResultStore::put(const Trial& trial, const StoredResult& stored) {
 void ResultStore::set_study(const std::string& name, const nlohmann::ordered_json& description) {
   SqliteStatement(database_->connection, "INSERT OR REPLACE INTO study (name, description) VALUES (?, ?)")
       .bind(name)
-      .bind(description.dump())
+      .bind(json_text(description))
       .run();
 }
 

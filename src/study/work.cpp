@@ -7,6 +7,8 @@
 #include <cmath>
 #include <thread>
 
+#include "core/json_text.h"
+
 namespace qw {
 namespace {
 
@@ -31,7 +33,7 @@ std::string shape_of(const TrainRequest& request) {
   learn.flow_weight_decay = usual.flow_weight_decay;
   learn.lambda = usual.lambda;
   learn.lpa_weight = usual.lpa_weight;
-  return options_json(shape).dump();
+  return json_text(options_json(shape));
 }
 
 class Worker {

@@ -73,7 +73,7 @@ TEST(CsrNpz, ReadsAGraph) {
   EXPECT_THAT(dataset.graph.heads(), ElementsAre(0, 1));
   EXPECT_THAT(dataset.graph.tails(), ElementsAre(1, 2));
   EXPECT_TRUE(dataset.graph.weights().empty());
-  EXPECT_THAT(dataset.notes, ElementsAre("1 self-loops were dropped"));
+  EXPECT_THAT(dataset.notes, ElementsAre("1 self-loops were dropped; --self-loops keep keeps them"));
   EXPECT_EQ(dataset.features.rows, 5);
   EXPECT_EQ(dataset.features.columns, 3);
   EXPECT_THAT(dataset.features.offsets, ElementsAre(0, 2, 2, 3, 3, 3));

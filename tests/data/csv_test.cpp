@@ -125,35 +125,57 @@ TEST(CsvEdges, ColumnsByName) {
   options.directed = true;
   const Dataset dataset = read({"km,v,w,u\n2.5,1,0.5,0\n4,0,1,1\n", {}}, options);
   EXPECT_TRUE(dataset.graph.directed());
-  EXPECT_EQ(dataset.graph.heads()[0], 0);
-  EXPECT_EQ(dataset.graph.costs()[0], 2.5);
-  EXPECT_EQ(dataset.graph.weights()[1], 1.0);
+  ASSERT_EQ(dataset.graph.num_edges(), 2);
+  const size_t from_zero = dataset.graph.tails()[0] == 0 ? 0 : 1;
+  EXPECT_EQ(dataset.graph.heads()[from_zero], 1);
+  EXPECT_EQ(dataset.graph.costs()[from_zero], 2.5);
+  EXPECT_EQ(dataset.graph.weights()[from_zero], 0.5);
 }
 
 TEST(CsvEdges, OneEndByNameLeavesTheOther) {
   LoadOptions options;
   options.directed = true;
-  options.source = "from";
-  EXPECT_EQ(read({"to,from\n0,1\n", {}}, options).graph.heads()[0], 1);
+  options.source = "b";
+  EXPECT_EQ(read({"a,b\n0,1\n", {}}, options).graph.tails()[0], 1);
+  EXPECT_EQ(read({"k,b,dst,src\n9,0,1,2\n", {}}, options).graph.num_nodes(), 2) << "no partner by name";
+  options.source = "src";
+  EXPECT_EQ(read({"k,b,dst,src\n9,0,1,2\n", {}}, options).node_ids, (std::vector<std::string>{"1", "2"}));
   options.source = "";
-  options.destination = "to";
-  EXPECT_EQ(read({"to,from\n0,1\n", {}}, options).graph.heads()[0], 1);
+  options.destination = "a";
+  EXPECT_EQ(read({"a,b\n0,1\n", {}}, options).graph.tails()[0], 1);
 }
 
-TEST(CsvEdges, WarnsWhenTheHeaderLooksLikeAnEdge) {
-  EXPECT_EQ(read({"ann,bob\nbob,cy\n", {}}).notes,
-            (std::vector<std::string>{
-                "the first line was taken for a header, but 'bob' in it is a node too; if it is an "
-                "edge, put a header above it"}));
+TEST(CsvEdges, DirectedEdgesGoFromTheFirstColumnToTheSecond) {
+  LoadOptions options;
+  options.directed = true;
+  const Dataset dataset = read({"x,y\n3,1\n", {}}, options);
+  EXPECT_EQ(dataset.node_id(dataset.graph.tails()[0]), "3");
+  EXPECT_EQ(dataset.node_id(dataset.graph.heads()[0]), "1");
+}
+
+TEST(CsvEdges, AFirstLineOfNodesIsAnEdge) {
+  const Dataset dataset = read({"ann,bob\nbob,cy\n", {}});
+  EXPECT_EQ(dataset.graph.num_edges(), 2);
+  EXPECT_EQ(dataset.notes, (std::vector<std::string>{"the first line was read as an edge, since its nodes "
+                                                     "have other edges; --header yes makes it a header"}));
+  LoadOptions header;
+  header.header = "yes";
+  EXPECT_EQ(read({"ann,bob\nbob,cy\n", {}}, header).graph.num_edges(), 1);
+  EXPECT_EQ(read({"ann,bob\ncy,dee\n", "id\nann\nbob\ncy\ndee\n"}).graph.num_edges(), 2)
+      << "two nodes of the table are an edge";
+  EXPECT_EQ(
+      read({"ann,bob\ncy,dee\ndee,eve\n", {}}).notes,
+      (std::vector<std::string>{"the first line was taken for a header; --header no makes it an edge"}));
 }
 
 TEST(CsvEdges, NotesWhatWasDropped) {
-  EXPECT_EQ(read({"0,1\n1,0\n1,1\n", {}}).notes, (std::vector<std::string>{"1 self-loops were dropped"}))
+  EXPECT_EQ(read({"0,1\n1,0\n1,1\n", {}}).notes,
+            (std::vector<std::string>{"1 self-loops were dropped; --self-loops keep keeps them"}))
       << "both directions of an undirected edge are no repetition";
   LoadOptions directed;
   directed.directed = true;
   EXPECT_EQ(read({"0,1\n1,0\n0,1\n", {}}, directed).notes,
-            (std::vector<std::string>{"1 repeated edges were dropped"}));
+            (std::vector<std::string>{"1 repeated edges were dropped; --duplicate-edges keep keeps them"}));
 }
 
 TEST(CsvEdges, ManyPiecesGiveTheSameGraphAndTheRightLine) {
@@ -188,31 +210,41 @@ TEST(CsvEdges, Errors) {
             }),
             "e.csv:3: 1 fields, expected 2 as in the first line");
   EXPECT_EQ(error_of([] { read({"a,b\nx,\n", {}}); }), "e.csv:2: a node id is empty");
-  EXPECT_EQ(error_of([] {
-              read({"a,b\n0,12x\n", "f\n1\n2\n"});
-            }),
-            "e.csv:2: node id '12x' is not an integer");
+  const std::string one_unknown =
+      "; 1 edges name 1 nodes that are not there: --unknown-nodes drop leaves these edges out, "
+      "--unknown-nodes "
+      "add adds the nodes";
+  EXPECT_EQ(
+      error_of([] {
+        read({"a,b\n0,12x\n", "f\n0.1\n2\n"});
+      }),
+      "e.csv:2: node id '12x' is no row of n.csv, and no column there holds the ids; name the one that does "
+      "with --id; 1 edges name 1 nodes that are not there: --unknown-nodes drop leaves these edges out, "
+      "--unknown-nodes add adds the nodes");
   EXPECT_EQ(error_of([] {
               read({"a,b\n0,2\n", "f\n1\n2\n"});
             }),
             "e.csv:2: node id '2' is outside 0 to 1, the rows of n.csv; if it has a column of ids, name it "
-            "with --id");
+            "with --id" +
+                one_unknown);
   LoadOptions by_id;
   by_id.id = "k";
   EXPECT_EQ(error_of([&] {
               read({"a,b\nx,z\n", "k\nx\ny\n"}, by_id);
             }),
-            "e.csv:2: node id 'z' is not in n.csv");
+            "e.csv:2: node id 'z' is not in n.csv" + one_unknown);
   EXPECT_EQ(error_of([] {
               read({"0,99\n0,1\n", "f\n1\n2\n"});
             }),
             "e.csv:1: node id '99' is outside 0 to 1, the rows of n.csv; if it has a column of ids, name it "
-            "with --id")
+            "with --id" +
+                one_unknown)
       << "two numbers are no header";
   EXPECT_EQ(error_of([] {
-              read({"a,b\r0,1\r", {}});
+              read({"a,b\rc\n0,1\n", {}});
             }),
             "e.csv:1: a carriage return stands inside a line; lines end in LF or CRLF");
+  EXPECT_EQ(read({"a,b\r0,1\r", {}}).graph.num_edges(), 1) << "CR alone ends lines of old Macintosh files";
   LoadOptions same;
   same.source = same.destination = "b";
   EXPECT_EQ(error_of([&] {

@@ -83,7 +83,8 @@ TEST(GeomGcn, ReadsPlainFeaturesInAnyOrderOfIds) {
   EXPECT_EQ(dataset.targets.task, Task::kClassification);
   EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{0, 1, 1}));
   EXPECT_EQ(dataset.targets.width, 2);
-  EXPECT_EQ(dataset.notes, (std::vector<std::string>{"1 self-loops were dropped"}));
+  EXPECT_EQ(dataset.notes,
+            (std::vector<std::string>{"1 self-loops were dropped; --self-loops keep keeps them"}));
 }
 
 TEST(GeomGcn, KeepsArcsWhenDirected) {

@@ -75,7 +75,8 @@ TEST(HeterophilousNpz, KeepsDirectionsWhenAsked) {
   const Dataset dataset = load(arrays, true);
   EXPECT_THAT(dataset.graph.heads(), ElementsAre(0, 1, 2));
   EXPECT_THAT(dataset.graph.tails(), ElementsAre(1, 2, 1));
-  EXPECT_THAT(dataset.notes, ElementsAre("1 self-loops were dropped", "1 repeated edges were dropped"));
+  EXPECT_THAT(dataset.notes, ElementsAre("1 self-loops were dropped; --self-loops keep keeps them",
+                                         "1 repeated edges were dropped; --duplicate-edges keep keeps them"));
 }
 
 TEST(HeterophilousNpz, OneMaskOrNone) {

@@ -78,8 +78,11 @@ TEST(MatrixMarket, ReadsAPattern) {
 TEST(MatrixMarket, ReadsWeights) {
   const Dataset dataset = read(std::string(kGeneral) + "3 3 3\n1 2 1\n2 3 -0.5\n3 2 7e-1\n");
   EXPECT_EQ(edges_of(dataset.graph), (WeightedEdges{{0, 1, 1}, {1, 2, -0.5}}));
-  EXPECT_EQ(dataset.notes, (std::vector<std::string>{"the matrix is general but read as undirected: of "
-                                                     "A[i,j] and A[j,i] the first given is the weight"}));
+  EXPECT_EQ(dataset.notes, (std::vector<std::string>{
+                               "the matrix is general but read as undirected: of A[i,j] and A[j,i] the first "
+                               "given is the weight",
+                               "1 repeated edges had another weight or cost: the first weight and the lowest "
+                               "cost count; --duplicate-edges keep keeps all, error refuses them"}));
 }
 
 TEST(MatrixMarket, HasNoWeightsWhenAllAreOne) {
@@ -100,7 +103,8 @@ TEST(MatrixMarket, ReadsSymmetricMatrices) {
   const std::string matrix = std::string(kSymmetric) + "3 3 3\n2 1 4\n3 2 5\n3 3 6\n";
   EXPECT_EQ(edges_of(read(matrix).graph), (WeightedEdges{{0, 1, 4}, {1, 2, 5}}));
   EXPECT_EQ(edges_of(read(matrix, true).graph), (WeightedEdges{{0, 1, 4}, {1, 0, 4}, {1, 2, 5}, {2, 1, 5}}));
-  EXPECT_EQ(read(matrix).notes, (std::vector<std::string>{"1 self-loops were dropped"}));
+  EXPECT_EQ(read(matrix).notes,
+            (std::vector<std::string>{"1 self-loops were dropped; --self-loops keep keeps them"}));
 }
 
 TEST(MatrixMarket, LeavesOutZerosAndSaysSo) {

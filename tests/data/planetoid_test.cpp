@@ -71,7 +71,7 @@ TEST(Planetoid, AssemblesKnownAndTestNodes) {
   EXPECT_THAT(dataset.features.values, ElementsAre(1, 2, 3, 5, 6));
   EXPECT_TRUE(dataset.splits.empty());
   EXPECT_THAT(dataset.notes,
-              ElementsAre("1 self-loops were dropped",
+              ElementsAre("1 self-loops were dropped; --self-loops keep keeps them",
                           "1 node ids are missing from ind.toy.test.index; these nodes have no "
                           "features and class 0, as published"));
 }

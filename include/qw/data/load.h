@@ -9,11 +9,13 @@
 
 namespace qw {
 
-// How to read. Most matter for a person's own CSV only; `directed`, `one_hot`, `missing_features` and
-// `split_file` hold for every format. The command line has the same names (--edge-cost) and shows the same
-// texts.
+// How to read. Most matter for a person's own CSV only; `directed`, `self_loops`, `duplicate_edges`,
+// `one_hot`, `missing_features` and `split_file` hold for every format. The command line has the same names
+// (--edge-cost) and shows the same texts.
 struct LoadOptions {
   bool directed = false;
+  std::string self_loops = "drop";
+  std::string duplicate_edges = "drop";
   std::string edges;
   std::string nodes;
   std::string id;
@@ -32,6 +34,12 @@ struct LoadOptions {
   std::string destination;
   std::string edge_cost;
   std::string edge_weight;
+  std::string header = "auto";
+  std::string comments = "skip";
+  std::string bipartite = "auto";
+  std::string unknown_nodes = "error";
+  bool exact_ids = false;
+  std::string encoding = "auto";
 };
 
 // `what` is a known name ("cora"), a generator spec ("csbm:nodes=3000,..."), a file or a folder; empty when

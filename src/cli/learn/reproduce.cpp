@@ -7,6 +7,7 @@
 #include "cli/learn/commands.h"
 #include "cli/learn/work_report.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/text.h"
 #include "learn/device.h"
 #include "qw/core/error.h"
@@ -112,7 +113,7 @@ void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global)
     documents.push_back(to_json(experiment, cells));
     write_file_atomically(stem + ".md", markdown);
     write_file_atomically(stem + ".csv", to_csv(cells));
-    write_file_atomically(stem + ".json", documents.back().dump(1) + "\n");
+    write_file_atomically(stem + ".json", json_text(documents.back(), 1) + "\n");
     write_figure(stem + ".svg", to_svg(experiment, cells), arguments.png);
     if (!global.json) print_text(markdown + "\n");
   }

@@ -10,6 +10,7 @@
 #include "cli/learn/work_report.h"
 #include "cli/table.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/text.h"
 #include "learn/device.h"
 #include "qw/core/error.h"
@@ -233,7 +234,7 @@ void export_csv(ResultStore& store, const std::string& out) {
                         failed ? "" : fmt::format("{}", result.val.front().second),
                         failed ? "" : fmt::format("{}", result.test.front().second), result.epochs,
                         result.best_epoch, stored->seconds, csv_field(stored->device),
-                        csv_field(stored->error), csv_field(store.options_of(trial.config).dump()));
+                        csv_field(stored->error), csv_field(json_text(store.options_of(trial.config))));
   }
   if (out.empty()) return print_text(text);
   write_file_atomically(out, text);

@@ -40,6 +40,11 @@ bool CsvScanner::skip_line_end() {
   return position_ == text_.size();
 }
 
+void CsvScanner::skip_line() {
+  position_ = std::min(text_.find('\n', position_), text_.size());
+  skip_line_end();
+}
+
 std::string_view CsvScanner::unquoted_field() {
   const size_t begin = position_;
   while (position_ < text_.size() && text_[position_] != separator_ && text_[position_] != '\n') ++position_;
@@ -85,7 +90,10 @@ bool CsvScanner::next(std::vector<std::string_view>& fields) {
   const auto at_blank_line = [&] {
     return position_ < text_.size() && (text_[position_] == '\n' || text_.substr(position_, 2) == "\r\n");
   };
-  while (at_blank_line() && !(keep_blank_rows_ && has_more)) skip_line_end();
+  const auto at_comment = [&] {
+    return skip_comments_ && position_ < text_.size() && (text_[position_] == '#' || text_[position_] == '%');
+  };
+  while (at_comment() || (at_blank_line() && !(keep_blank_rows_ && has_more))) skip_line();
   if (position_ == text_.size()) return false;
   row_line_ = line_;
   while (true) {
@@ -101,19 +109,23 @@ bool CsvScanner::next(std::vector<std::string_view>& fields) {
   }
 }
 
-CsvHeader read_header(CsvScanner& scanner) {
-  std::vector<std::string_view> fields;
-  if (!scanner.next(fields))
-    fail(fmt::format("{}: is empty; expected a header line with column names", scanner.label()));
-  CsvHeader header{scanner.label(), {}};
+CsvHeader header_of(const std::vector<std::string_view>& fields, const std::string& label, int64_t line) {
+  CsvHeader header{label, {}};
   for (const std::string_view field : fields) header.names.emplace_back(trim(field));
   std::vector<std::string> sorted_names = header.names;
   std::sort(sorted_names.begin(), sorted_names.end());
   const auto twice = std::adjacent_find(sorted_names.begin(), sorted_names.end());
   if (twice != sorted_names.end()) {
-    fail_at_line(header.label, scanner.line(), fmt::format("two columns are named {}", in_quotes(*twice)));
+    fail_at_line(label, line, fmt::format("two columns are named {}", in_quotes(*twice)));
   }
   return header;
+}
+
+CsvHeader read_header(CsvScanner& scanner) {
+  std::vector<std::string_view> fields;
+  if (!scanner.next(fields))
+    fail(fmt::format("{}: is empty; expected a header line with column names", scanner.label()));
+  return header_of(fields, scanner.label(), scanner.line());
 }
 
 size_t CsvHeader::column(std::string_view name, std::string_view option) const {

@@ -25,6 +25,9 @@ class CsvScanner {
   // column it is a missing cell.
   void keep_blank_rows() { keep_blank_rows_ = true; }
 
+  // From now on lines that begin with # or % are no rows.
+  void skip_comments() { skip_comments_ = true; }
+
   int64_t line() const { return row_line_; }  // where the last row began, from 1
   char separator() const { return separator_; }
   const std::string& label() const { return label_; }
@@ -34,6 +37,7 @@ class CsvScanner {
   std::string_view unquoted_field();
   std::string_view quoted_field();
   bool skip_line_end();
+  void skip_line();
 
   std::string_view text_;
   std::string label_;
@@ -42,6 +46,7 @@ class CsvScanner {
   int64_t row_line_ = 0;
   char separator_ = ',';
   bool keep_blank_rows_ = false;
+  bool skip_comments_ = false;
   std::deque<std::string> unescaped_;  // fields that had "" in them
 };
 
@@ -54,7 +59,10 @@ struct CsvHeader {
   size_t column(std::string_view name, std::string_view option) const;
 };
 
-// Throws on two columns of the same name and on a file without a header.
+// Throws on two columns of the same name.
+CsvHeader header_of(const std::vector<std::string_view>& fields, const std::string& label, int64_t line);
+
+// The next row; throws on a file without a header, too.
 CsvHeader read_header(CsvScanner& scanner);
 
 }  // namespace qw

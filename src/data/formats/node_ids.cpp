@@ -10,6 +10,15 @@
 
 namespace qw {
 
+bool is_id_name(std::string_view column) {
+  static const std::vector<std::string_view> kNames = {
+      "id",  "ids",  "node",   "nodes",  "nodeid",   "name",     "key",        "index", "idx",
+      "uid", "uuid", "vertex", "userid", "vertexid", "nodename", "identifier", "code"};
+  const std::string name = lower(column);
+  return name.ends_with("_id") || name.ends_with(" id") ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
 size_t NameTable::slot_of(std::string_view name, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
@@ -90,7 +99,11 @@ std::optional<NodeId> NodeIds::find(std::string_view id) const {
 
 std::string NodeIds::explain(std::string_view id) const {
   if (!row_numbers_) return fmt::format("node id {} is not in {}", in_quotes(id), described_by_);
-  if (!parse_integer(id)) return fmt::format("node id {} is not an integer", in_quotes(id));
+  if (!parse_integer(id)) {
+    return fmt::format(
+        "node id {} is no row of {}, and no column there holds the ids; name the one that does with --id",
+        in_quotes(id), described_by_);
+  }
   return fmt::format(
       "node id {} is outside 0 to {}, the rows of {}; if it has a column of ids, name it with --id",
       in_quotes(id), size_ - 1, described_by_);

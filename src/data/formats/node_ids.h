@@ -23,6 +23,17 @@ inline std::optional<NodeId> plain_number(std::string_view text) {
   return static_cast<NodeId>(value);
 }
 
+// "12" for "12.0" and "12.00", as a column of floats has whole numbers; anything else as it is.
+inline std::string_view without_zero_fraction(std::string_view text) {
+  const size_t point = text.find('.');
+  if (point == std::string_view::npos || point + 1 == text.size()) return text;
+  if (text.find_first_not_of('0', point + 1) != std::string_view::npos) return text;
+  return plain_number(text.substr(0, point)) ? text.substr(0, point) : text;
+}
+
+// Whether a column of this name is likely to hold ids: "id", "node", "name", "user_id", ...
+bool is_id_name(std::string_view column);
+
 // Names and their numbers, 0, 1, 2, ... in the order in which they came: an open hash table, one cache line a
 // lookup.
 class NameTable {

@@ -98,7 +98,7 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
   Dataset dataset;
   dataset.name = std::filesystem::path(archive.label()).stem().string();
   dataset.format = kCsrNpzReader.name;
-  dataset.graph = build_graph(read_edges(archive), options.directed, archive.label(), dataset.notes);
+  dataset.graph = build_graph(read_edges(archive), options, archive.label(), dataset.notes);
   dataset.features = read_features(archive);
   if (archive.has("labels")) {
     dataset.targets = targets_from_labels(archive.load("labels"), read_names(archive, "class_names"));

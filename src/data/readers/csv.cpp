@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
+#include "core/text.h"
 #include "data/formats/csv.h"
+#include "data/formats/edge_checks.h"
 #include "data/formats/edge_csv.h"
+#include "data/formats/encoding.h"
 #include "data/formats/node_csv.h"
+#include "data/formats/node_join.h"
 #include "data/readers/parts.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
@@ -21,10 +24,12 @@ std::string stored_as(const FileSet& files, const std::string& name) {
 
 bool recognises(const FileSet& files, const std::string& entry) {
   if (entry.empty()) return files.has(stored_as(files, "edges.csv"));
-  for (const char* ending : {".csv", ".csv.gz", ".tsv", ".tsv.gz"}) {
-    if (entry.ends_with(ending)) return true;
-  }
-  return false;
+  std::filesystem::path name = entry;
+  if (name.extension() == ".gz") name.replace_extension();
+  const std::string ending = name.extension().string();
+  static const std::vector<std::string> kEndings = {".csv",      ".tsv",  ".txt", ".edges",
+                                                    ".edgelist", ".ncol", ".el"};
+  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
 }
 
 // In a folder of edges.csv and nodes.csv, as `qw data convert` writes it, columns called id, label, split,
@@ -32,6 +37,7 @@ bool recognises(const FileSet& files, const std::string& entry) {
 void adopt_columns(std::string_view text, const std::string& label,
                    std::initializer_list<std::pair<std::string*, std::string>> fields) {
   CsvScanner scanner(text, label);
+  scanner.skip_comments();
   std::vector<std::string_view> names;
   scanner.next(names);
   for (const auto& [field, name] : fields) {
@@ -51,11 +57,12 @@ void require_nodes_for(const LoadOptions& options) {
   if (!options.split_column.empty()) refuse("--split-column");
   if (options.missing != LoadOptions().missing) refuse("--missing", "is for");
   if (options.task != "auto") refuse("--task", "is for");
+  if (options.unknown_nodes != "error")
+    fail_usage("--unknown-nodes is about nodes that the node table has not: give that file with --nodes");
 }
 
-Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& given) {
-  LoadOptions options = given;
-  const bool is_folder = entry.empty() && options.edges.empty();
+// The files of a folder stand in for options that are empty.
+LoadOptions with_files(const FileSet& files, const std::string& entry, bool is_folder, LoadOptions options) {
   if (is_folder) {
     options.edges = stored_as(files, "edges.csv");
     const std::string nodes = stored_as(files, "nodes.csv");
@@ -63,46 +70,80 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
   } else if (options.edges.empty()) {
     options.edges = entry;
   }
+  if (options.edges == options.nodes) {
+    fail_usage(fmt::format(
+        "--edges and --nodes are the same file, {}; expected a list of edges and a table of nodes",
+        in_quotes(options.edges)));
+  }
   require_nodes_for(options);
+  return options;
+}
 
+// Reads the node table into `dataset` and makes the ends of `edges`, which were read from `edge_text`, its
+// rows.
+void read_nodes(NodeText text, LoadOptions options, std::string_view edge_text, EdgeTable& edges,
+                Dataset& dataset) {
+  const std::string index = name_index_column(text);
+  const IdSource source = choose_ids(text, edges, index, options, dataset.notes);
+  add_unknown_nodes(text, source, edges, options, dataset.notes);
+  NodeTable nodes = read_node_csv(text.text, text.label, options);
+  if (source == IdSource::kRowsFromOne) {
+    std::vector<std::string> names;
+    for (int64_t row = 1; row <= nodes.ids.size(); ++row) names.push_back(std::to_string(row));
+    nodes.ids = NodeIds::named(std::move(names), text.label);
+  }
+  if (header_is_an_edge(edges, nodes.ids)) {
+    options.header = "no";
+    edges = read_edge_csv(edge_text, edges.layout.label, options);
+  }
+  join_edges(edges, nodes.ids, text.label, options);
+  dataset.features = std::move(nodes.features);
+  dataset.targets = std::move(nodes.targets);
+  dataset.splits = std::move(nodes.splits);
+  dataset.columns = std::move(nodes.columns);
+  dataset.notes.insert(dataset.notes.end(), nodes.notes.begin(), nodes.notes.end());
+  dataset.node_ids = nodes.ids.names();
+}
+
+Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& given) {
+  const bool is_folder = entry.empty() && given.edges.empty();
+  LoadOptions options = with_files(files, entry, is_folder, given);
   Dataset dataset;
   dataset.format = "csv";
   dataset.name = std::filesystem::path(files.label(options.edges)).filename().string();
-  std::optional<NodeTable> nodes;
-  if (!options.nodes.empty()) {
-    const std::string text = files.read_text(options.nodes);
-    const std::string label = files.label(options.nodes);
-    if (is_folder) {
-      adopt_columns(text, label,
-                    {{&options.id, "id"}, {&options.target, "label"}, {&options.split_column, "split"}});
-    }
-    nodes = read_node_csv(text, label, options);
-    dataset.features = std::move(nodes->features);
-    dataset.targets = std::move(nodes->targets);
-    dataset.splits = std::move(nodes->splits);
-    dataset.notes = std::move(nodes->notes);
-    dataset.columns = std::move(nodes->columns);
-  }
+  const auto text_of = [&](const std::string& name) {
+    return to_utf8(files.read_text(name), files.label(name), options.encoding, dataset.notes);
+  };
   const std::string label = files.label(options.edges);
   EdgeTable table;
   {
-    const std::string text =
-        files.read_text(options.edges);  // gone before the graph is built: it may be large
+    const std::string text = text_of(options.edges);  // gone before the graph is built: it may be large
     if (is_folder)
       adopt_columns(text, label, {{&options.edge_cost, "cost"}, {&options.edge_weight, "weight"}});
-    table = read_edge_csv(text, label, options, nodes ? &nodes->ids : nullptr);
+    table = read_edge_csv(text, label, options);
+    if (!options.nodes.empty()) {
+      NodeText nodes{text_of(options.nodes), files.label(options.nodes)};
+      if (is_folder) {
+        adopt_columns(nodes.text, nodes.label,
+                      {{&options.id, "id"}, {&options.target, "label"}, {&options.split_column, "split"}});
+      }
+      read_nodes(std::move(nodes), options, text, table, dataset);
+    } else {
+      say_doubtful_header(table);
+      dataset.node_ids = std::move(table.names);
+    }
   }
-  dataset.node_ids = std::move(table.discovered);
-  if (nodes) dataset.node_ids = nodes->ids.names();
   dataset.notes.insert(dataset.notes.end(), table.notes.begin(), table.notes.end());
-  dataset.graph = build_graph(std::move(table.edges), options.directed, label, dataset.notes);
+  dataset.graph = build_graph(std::move(table.edges), options, label, dataset.notes);
   if (dataset.graph.num_edges() == 0) dataset.notes.emplace_back("there is no edge");
   return dataset;
 }
 
 }  // namespace
 
-const Reader kCsvReader = {"csv", "FILE.csv of edges, or a folder with edges.csv and nodes.csv", recognises,
-                           read};
+const Reader kCsvReader = {"csv",
+                           "FILE.csv, .tsv, .txt, .edges, .edgelist, .ncol or .el of edges, or a folder with "
+                           "edges.csv and nodes.csv",
+                           recognises, read};
 
 }  // namespace qw

@@ -190,8 +190,8 @@ Dataset read_geom_gcn(const FileSet& files, const std::string& /*entry*/, const 
   Dataset dataset;
   dataset.format = kGeomGcnReader.name;
   dataset.name = folder.empty() ? dataset.format : folder;
-  dataset.graph = build_graph(read_edges(files.read_text(kEdgeFile), edge_label, nodes), options.directed,
-                              edge_label, dataset.notes);
+  dataset.graph = build_graph(read_edges(files.read_text(kEdgeFile), edge_label, nodes), options, edge_label,
+                              dataset.notes);
   dataset.features = features_by_id(rows);
   dataset.targets = with_label(files.label(kNodeFile), [&] { return targets_by_id(rows); });
   if (rows.index_line != 0) {

@@ -79,7 +79,7 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
   if (has_features) dataset.features = dense_features(archive.load("node_features"));
   if (has_labels) dataset.targets = targets_from_labels(archive.load("node_labels"), {});
   const int64_t nodes = has_features ? dataset.features.rows : dataset.targets.size();
-  dataset.graph = build_graph(read_edges(archive, nodes), options.directed, archive.label(), dataset.notes);
+  dataset.graph = build_graph(read_edges(archive, nodes), options, archive.label(), dataset.notes);
   dataset.splits = read_splits(archive, nodes);
   return dataset;
 }

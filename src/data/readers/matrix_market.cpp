@@ -147,7 +147,7 @@ class EdgeCollector {
   EdgeList edges_;
 };
 
-Graph read_adjacency(const FileSet& files, const std::string& name, bool directed,
+Graph read_adjacency(const FileSet& files, const std::string& name, const LoadOptions& options,
                      std::vector<std::string>& notes) {
   const std::string label = files.label(name);
   const std::string text = files.read_text(name);
@@ -157,7 +157,7 @@ Graph read_adjacency(const FileSet& files, const std::string& name, bool directe
         fmt::format("an adjacency matrix is square; this one is {} x {}", matrix.rows, matrix.columns));
   }
   check_node_count(matrix.rows, text.size(), label);
-  const bool mirror = directed && matrix.banner.symmetric;
+  const bool mirror = options.directed && matrix.banner.symmetric;
   EdgeCollector edges(matrix.rows, mirror ? 2 * matrix.entries : matrix.entries);
   int64_t zeros = 0;
   each_entry(matrix, [&](int64_t row, int64_t column, double value) {
@@ -170,11 +170,11 @@ Graph read_adjacency(const FileSet& files, const std::string& name, bool directe
   });
   if (zeros > 0) notes.push_back(fmt::format("{} entries with the value 0 were dropped", zeros));
   EdgeList list = edges.take();
-  if (!directed && !matrix.banner.symmetric && !list.weights.empty()) {
+  if (!options.directed && !matrix.banner.symmetric && !list.weights.empty()) {
     notes.emplace_back(
         "the matrix is general but read as undirected: of A[i,j] and A[j,i] the first given is the weight");
   }
-  return build_graph(std::move(list), directed, label, notes);
+  return build_graph(std::move(list), options, label, notes);
 }
 
 struct FeatureEntry {
@@ -297,7 +297,7 @@ Dataset read_matrix_market(const FileSet& files, const std::string& entry, const
   Dataset dataset;
   dataset.name = stem;
   dataset.format = kMatrixMarketReader.name;
-  dataset.graph = read_adjacency(files, name, options.directed, dataset.notes);
+  dataset.graph = read_adjacency(files, name, options, dataset.notes);
   const int64_t nodes = dataset.graph.num_nodes();
   if (const auto features = first_of(files, stem, {"_features.mtx", "_features.mtx.gz"})) {
     dataset.features = read_features(files, *features, nodes);

@@ -309,7 +309,7 @@ Dataset read_ogb(const FileSet& files, const std::string& /*entry*/, const LoadO
   dataset.name = name_of(edge_label);
   dataset.targets = by_year ? read_year_classes(files, folder, nodes) : read_labels(files, folder, nodes);
   dataset.features = read_features(files, folder, nodes);
-  dataset.graph = build_graph(read_edges(files, folder, nodes), options.directed, edge_label, dataset.notes);
+  dataset.graph = build_graph(read_edges(files, folder, nodes), options, edge_label, dataset.notes);
   // The published split goes by time: it would part the classes of years.
   if (!by_year) {
     read_split(files, inside_raw, dataset);

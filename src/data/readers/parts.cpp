@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <tuple>
 
 #include "core/text.h"
 #include "data/readers/reader.h"
@@ -116,16 +118,84 @@ Targets targets_from_labels(const NpyArray& labels, const std::vector<std::strin
   return with_label(labels.label, [&] { return label_targets(classes, names); });
 }
 
-Graph build_graph(EdgeList edges, bool directed, const std::string& label, std::vector<std::string>& notes) {
+namespace {
+
+EdgePolicy policy_of(const std::string& name) {
+  if (name == "keep") return EdgePolicy::kKeep;
+  return name == "error" ? EdgePolicy::kError : EdgePolicy::kDrop;
+}
+
+// Leaves of every undirected edge that is given in both directions the direction that is given more often, so
+// that what is left twice was given twice.
+void drop_mirrored(EdgeList& edges) {
+  std::vector<size_t> order(edges.heads.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto pair_of = [&](size_t e) { return std::minmax(edges.heads[e], edges.tails[e]); };
+  const auto place = [&](size_t e) { return std::tuple(pair_of(e), edges.heads[e] > edges.tails[e], e); };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
+  std::vector<bool> dropped(order.size(), false);
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    size_t turn = begin;  // where the other direction begins
+    for (end = begin; end < order.size() && pair_of(order[end]) == pair_of(order[begin]); ++end)
+      turn += edges.heads[order[end]] <= edges.tails[order[end]];
+    const bool forward = turn - begin >= end - turn;
+    for (size_t at = forward ? turn : begin; at < (forward ? end : turn); ++at) dropped[order[at]] = true;
+  }
+  const auto keep = [&](auto& values) {
+    size_t kept = 0;
+    for (size_t e = 0; e < values.size(); ++e) {
+      if (!dropped[e]) values[kept++] = values[e];
+    }
+    values.resize(kept);
+  };
+  keep(edges.costs);
+  keep(edges.weights);
+  keep(edges.heads);
+  keep(edges.tails);
+}
+
+// How many given edges have another weight or cost than the edge that stands for them.
+int64_t count_different(const Graph& graph, const BuildReport& report, const std::vector<double>& costs,
+                        const std::vector<double>& weights) {
+  int64_t different = 0;
+  for (size_t e = 0; e < report.edge_of_given.size(); ++e) {
+    const EdgeId edge = report.edge_of_given[e];
+    if (edge < 0) continue;
+    different += (!costs.empty() && costs[e] != graph.costs()[edge]) ||
+                 (!weights.empty() && weights[e] != graph.weights()[edge]);
+  }
+  return different;
+}
+
+}  // namespace
+
+Graph build_graph(EdgeList edges, const LoadOptions& options, const std::string& label,
+                  std::vector<std::string>& notes) {
+  GraphOptions how;
+  how.directed = options.directed;
+  how.self_loops = policy_of(options.self_loops);
+  how.duplicates = policy_of(options.duplicate_edges);
+  const bool drops = how.duplicates == EdgePolicy::kDrop;
+  how.map_given_edges = drops && !(edges.costs.empty() && edges.weights.empty());
+  if (!drops && !options.directed) drop_mirrored(edges);
+  const std::vector<double> costs = how.map_given_edges ? edges.costs : std::vector<double>();
+  const std::vector<double> weights = how.map_given_edges ? edges.weights : std::vector<double>();
   BuildReport report;
-  Graph graph = with_label(label, [&] {
-    GraphOptions options;
-    options.directed = directed;
-    return Graph::build(std::move(edges), options, &report);
-  });
-  if (report.self_loops > 0) notes.push_back(fmt::format("{} self-loops were dropped", report.self_loops));
-  if (directed && report.duplicates > 0) {
-    notes.push_back(fmt::format("{} repeated edges were dropped", report.duplicates));
+  Graph graph = with_label(label, [&] { return Graph::build(std::move(edges), how, &report); });
+  if (report.self_loops > 0 && how.self_loops == EdgePolicy::kDrop) {
+    notes.push_back(
+        fmt::format("{} self-loops were dropped; --self-loops keep keeps them", report.self_loops));
+  }
+  if (drops && options.directed && report.duplicates > 0) {
+    notes.push_back(
+        fmt::format("{} repeated edges were dropped; --duplicate-edges keep keeps them", report.duplicates));
+  }
+  const int64_t different = count_different(graph, report, costs, weights);
+  if (different > 0) {
+    notes.push_back(
+        fmt::format("{} repeated edges had another weight or cost: the first weight and the lowest cost "
+                    "count; --duplicate-edges keep keeps all, error refuses them",
+                    different));
   }
   return graph;
 }

@@ -10,6 +10,7 @@
 #include "data/file_set.h"
 #include "data/formats/npy.h"
 #include "qw/core/error.h"
+#include "qw/data/load.h"
 #include "qw/graph/dataset.h"
 
 namespace qw {
@@ -57,9 +58,10 @@ Features dense_features(NpyArray array);
 // or as large as the number of nodes, is a value to regress. `names` of the labels 0, 1, ... may be empty.
 Targets targets_from_labels(const NpyArray& labels, const std::vector<std::string>& names);
 
-// Without self-loops and repeated edges. A note says how many self-loops were dropped, and how many
-// repetitions when directed: in an undirected graph the two directions of an edge are no repetition worth
-// telling.
-Graph build_graph(EdgeList edges, bool directed, const std::string& label, std::vector<std::string>& notes);
+// Self-loops and repeated edges are treated as the options say; notes count those that were dropped. The two
+// directions of an undirected edge are one edge, no repetition: only repetitions whose weight or cost is
+// another are told there.
+Graph build_graph(EdgeList edges, const LoadOptions& options, const std::string& label,
+                  std::vector<std::string>& notes);
 
 }  // namespace qw

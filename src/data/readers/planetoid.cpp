@@ -236,8 +236,8 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
   Dataset dataset;
   dataset.name = *name;
   dataset.format = kPlanetoidReader.name;
-  dataset.graph = build_graph(read_edges(source, assembly.nodes()), options.directed, source.label("graph"),
-                              dataset.notes);
+  dataset.graph =
+      build_graph(read_edges(source, assembly.nodes()), options, source.label("graph"), dataset.notes);
   dataset.targets = assemble_targets(source, assembly);
   dataset.splits = assemble_splits(source, assembly);
   if (const int64_t missing = assembly.missing(); missing > 0) {

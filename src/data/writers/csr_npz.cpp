@@ -70,6 +70,6 @@ void write(const Dataset& dataset, const std::filesystem::path& path) {
 
 }  // namespace
 
-const Writer kCsrNpzWriter = {"csr-npz", "one .npz file with sparse arrays", write};
+const Writer kCsrNpzWriter = {"csr-npz", "one .npz file with sparse arrays", ".npz", write};
 
 }  // namespace qw

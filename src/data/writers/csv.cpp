@@ -18,10 +18,12 @@ std::string edges_text(const Dataset& dataset) {
   if (!graph.costs().empty()) text += ",cost";
   if (!graph.weights().empty()) text += ",weight";
   text += '\n';
+  const auto sources = graph.directed() ? graph.tails() : graph.heads();
+  const auto destinations = graph.directed() ? graph.heads() : graph.tails();
   for (int64_t e = 0; e < graph.num_edges(); ++e) {
-    text += csv_field(dataset.node_id(graph.heads()[e]));
+    text += csv_field(dataset.node_id(sources[e]));
     text += ',';
-    text += csv_field(dataset.node_id(graph.tails()[e]));
+    text += csv_field(dataset.node_id(destinations[e]));
     if (!graph.costs().empty()) fmt::format_to(std::back_inserter(text), ",{}", graph.costs()[e]);
     if (!graph.weights().empty()) fmt::format_to(std::back_inserter(text), ",{}", graph.weights()[e]);
     text += '\n';
@@ -102,6 +104,6 @@ void write(const Dataset& dataset, const std::filesystem::path& path) {
 
 }  // namespace
 
-const Writer kCsvWriter = {"csv", "a folder with edges.csv and nodes.csv", write};
+const Writer kCsvWriter = {"csv", "a folder with edges.csv and nodes.csv", "", write};
 
 }  // namespace qw

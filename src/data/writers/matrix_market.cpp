@@ -73,7 +73,7 @@ void write(const Dataset& dataset, const std::filesystem::path& path) {
 
 }  // namespace
 
-const Writer kMatrixMarketWriter = {"matrix-market",
-                                    "FILE.mtx with FILE_features.mtx and FILE_labels.txt beside it", write};
+const Writer kMatrixMarketWriter = {
+    "matrix-market", "FILE.mtx with FILE_features.mtx and FILE_labels.txt beside it", ".mtx", write};
 
 }  // namespace qw

@@ -34,7 +34,33 @@ std::vector<std::string> losses(const Dataset& dataset, const std::string& forma
   return notes;
 }
 
+std::string known_formats() {
+  std::vector<std::string> known;
+  for (const Writer& writer : writers()) known.push_back(fmt::format("{} ({})", writer.name, writer.writes));
+  return join(known, ", ");
+}
+
 }  // namespace
+
+std::string format_for(const std::filesystem::path& path, const std::string& asked) {
+  const std::string ending = lower(path.extension().string());
+  const Writer* by_ending = nullptr;
+  const Writer* by_name = nullptr;
+  for (const Writer& writer : writers()) {
+    if (!writer.ending.empty() && writer.ending == ending) by_ending = &writer;
+    if (writer.name == asked) by_name = &writer;
+  }
+  if (!asked.empty() && by_name == nullptr)
+    fail_usage(fmt::format("format {} is unknown; known: {}", in_quotes(asked), known_formats()));
+  const bool is_table = ending == ".csv" || ending == ".tsv" || ending == ".txt" || ending == ".gz";
+  const bool is_folder = by_name == nullptr ? by_ending == nullptr : by_name->ending.empty();
+  const bool contradicts = by_name != nullptr && (is_folder ? by_ending != nullptr : by_name != by_ending);
+  if (contradicts || (is_folder && is_table)) {
+    fail_usage(fmt::format("{}: the name does not fit {}; known formats: {}", in_quotes(path.string()),
+                           by_name == nullptr ? "csv" : by_name->name, known_formats()));
+  }
+  return by_name != nullptr ? by_name->name : by_ending != nullptr ? by_ending->name : kCsvWriter.name;
+}
 
 std::vector<std::string> save_dataset(const Dataset& dataset, const std::string& format,
                                       const std::filesystem::path& path) {

@@ -1,0 +1,300 @@
+#include "data/formats/edge_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "core/text.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+constexpr size_t kNoColumn = EdgeLayout::kNoColumn;
+constexpr size_t kSampleRows = 100;
+
+bool is_number(std::string_view field) {
+  const auto number = parse_number(trim(field));
+  return number && std::isfinite(*number);
+}
+
+// "Source_ID" and "source id" are "sourceid".
+std::string plain_word(std::string_view name) {
+  std::string word = lower(name);
+  std::erase_if(word, [](char c) { return c == '_' || c == '-' || c == ' ' || c == '.' || c == '#'; });
+  return word;
+}
+
+struct Ends {
+  size_t tail = kNoColumn;
+  size_t head = kNoColumn;
+  bool found() const { return tail != kNoColumn; }
+};
+
+// The columns whose names are a pair such as source and target. Of head and tail the one that stands first is
+// the source: graph theory draws an arc from tail to head, knowledge graphs write it from head to tail.
+Ends ends_by_name(const std::vector<std::string>& names) {
+  static const std::vector<std::pair<const char*, const char*>> kPairs = {{"source", "target"},
+                                                                          {"source", "destination"},
+                                                                          {"src", "dst"},
+                                                                          {"src", "dest"},
+                                                                          {"src", "tgt"},
+                                                                          {"source", "dest"},
+                                                                          {"from", "to"},
+                                                                          {"sourceid", "targetid"},
+                                                                          {"sourcenode", "targetnode"},
+                                                                          {"sourceid", "destinationid"},
+                                                                          {"srcid", "dstid"},
+                                                                          {"fromnode", "tonode"},
+                                                                          {"fromid", "toid"},
+                                                                          {"fromnodeid", "tonodeid"},
+                                                                          {"node1", "node2"},
+                                                                          {"nodeid1", "nodeid2"},
+                                                                          {"id1", "id2"},
+                                                                          {"nodea", "nodeb"},
+                                                                          {"u", "v"},
+                                                                          {"citing", "cited"},
+                                                                          {"startnode", "endnode"},
+                                                                          {"start", "end"},
+                                                                          {"i", "j"}};
+  std::vector<std::string> words;
+  for (const std::string& name : names) words.push_back(plain_word(name));
+  const auto position = [&](const char* word) {
+    return static_cast<size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+  };
+  Ends found;
+  for (const auto& [from, to] : kPairs) {
+    const Ends ends{position(from), position(to)};
+    if (ends.tail == words.size() || ends.head == words.size()) continue;
+    if (std::max(ends.tail, ends.head) == 1) return ends;  // the first two columns need no better name
+    if (!found.found()) found = ends;
+  }
+  const size_t head = position("head"), tail = position("tail");
+  const Ends by_order{std::min(head, tail), std::max(head, tail)};
+  if (by_order.head < words.size() && (by_order.head == 1 || !found.found())) found = by_order;
+  return found;
+}
+
+// What is known before the first row.
+struct Preamble {
+  size_t end = 0;  // where the first row begins
+  int64_t lines = 0;
+  std::vector<std::string_view> comments;
+};
+
+Preamble read_preamble(std::string_view text, bool comments) {
+  Preamble preamble;
+  while (preamble.end < text.size()) {
+    const size_t end = std::min(text.find('\n', preamble.end), text.size());
+    const std::string_view line = text.substr(preamble.end, end - preamble.end);
+    const bool is_comment = comments && is_comment_line(line);
+    if (!is_comment && !is_blank_line(line)) break;
+    if (is_comment) preamble.comments.push_back(line);
+    preamble.end = std::min(end + 1, text.size());
+    ++preamble.lines;
+  }
+  return preamble;
+}
+
+// KONECT's first line is "% bip weighted": sym, asym or bip. SNAP writes "# Directed graph (each ...".
+void heed_comments(const Preamble& preamble, const LoadOptions& options, EdgeLayout& layout) {
+  bool bipartite = false, directed = false;
+  for (const std::string_view comment : preamble.comments) {
+    std::istringstream words{lower(comment.substr(1))};
+    std::string first, second;
+    words >> first >> second;
+    bipartite |= comment.front() == '%' && first == "bip";
+    directed |= (comment.front() == '%' && first == "asym") ||
+                (comment.front() == '#' && first == "directed" && second.starts_with("graph"));
+  }
+  layout.bipartite = options.bipartite == "yes" || (bipartite && options.bipartite == "auto");
+  if (bipartite && options.bipartite == "auto") {
+    layout.notes.emplace_back(
+        "the file says 'bip': its two columns count their nodes apart, as left:1 and right:1; --bipartite no "
+        "makes equal ids one node");
+  }
+  if (directed && !options.directed) {
+    layout.notes.emplace_back(
+        "the file says that its edges are directed, but they are read without direction; --directed keeps "
+        "it");
+  }
+}
+
+std::vector<std::string> asked_columns(const LoadOptions& options) {
+  std::vector<std::string> asked;
+  for (const std::string& name :
+       {options.source, options.destination, options.edge_cost, options.edge_weight}) {
+    if (!name.empty()) asked.push_back(name);
+  }
+  return asked;
+}
+
+// Whether the first row names the columns.
+void judge_first_row(const std::vector<std::string_view>& fields, const LoadOptions& options,
+                     EdgeLayout& layout) {
+  std::vector<std::string> names;
+  for (const std::string_view field : fields) names.emplace_back(trim(field));
+  const bool known_ends = ends_by_name(names).found();
+  if (options.header != "auto") {
+    layout.has_header = options.header == "yes";
+  } else if (is_number(fields[0]) && is_number(fields[1])) {
+    layout.has_header = false;
+  } else {
+    const std::vector<std::string> asked = asked_columns(options);
+    const bool has_asked = std::any_of(asked.begin(), asked.end(), [&](const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+    const bool certain = known_ends || has_asked;
+    const bool may_be_edge = layout.style.separator == ' ' || layout.style.attributes;
+    layout.has_header = certain || !may_be_edge;
+    layout.header_is_guess = !certain;
+  }
+  layout.names_are_ends = layout.has_header && known_ends;
+  if (layout.has_header) return;
+  for (size_t column = 0; column < fields.size(); ++column)
+    layout.names.push_back(std::to_string(column + 1));
+}
+
+bool counts_rows(const std::vector<std::vector<std::string>>& sample, size_t column) {
+  const auto first = sample.empty() ? std::nullopt : parse_integer(sample[0][column]);
+  if (!first || (*first != 0 && *first != 1)) return false;
+  for (size_t row = 0; row < sample.size(); ++row) {
+    if (parse_integer(sample[row][column]) != *first + static_cast<int64_t>(row)) return false;
+  }
+  return true;
+}
+
+void say_ends(EdgeLayout& layout) {
+  layout.notes.push_back(
+      fmt::format("edges go from column {} to column {}; --source and --destination name others",
+                  in_quotes(layout.names[layout.tail]), in_quotes(layout.names[layout.head])));
+}
+
+// The columns that the options name; of what they leave open, what the header says; else the first two.
+void choose_ends(const LoadOptions& options, const std::vector<std::vector<std::string>>& sample,
+                 EdgeLayout& layout) {
+  const CsvHeader header{layout.label, layout.names};
+  const auto named = [&](const std::string& name, const char* option) {
+    return name.empty() ? kNoColumn : header.column(name, option);
+  };
+  layout.tail = named(options.source, "--source");
+  layout.head = named(options.destination, "--destination");
+  const Ends known = layout.has_header ? ends_by_name(layout.names) : Ends{};
+  if (layout.tail == kNoColumn && layout.head == kNoColumn) {
+    const bool index_first = !known.found() && layout.width >= 3 && layout.has_header &&
+                             layout.names[0].empty() && counts_rows(sample, 0);
+    const Ends ends = known.found() ? known : index_first ? Ends{1, 2} : Ends{0, 1};
+    layout.tail = ends.tail;
+    layout.head = ends.head;
+    if (layout.tail != 0 || layout.head != 1) say_ends(layout);
+    return;
+  }
+  // One end by name leaves its partner, or the other of the first two columns.
+  if (layout.head == kNoColumn)
+    layout.head = known.tail == layout.tail ? known.head : layout.tail == 1 ? 0 : 1;
+  if (layout.tail == kNoColumn)
+    layout.tail = known.head == layout.head ? known.tail : layout.head == 0 ? 1 : 0;
+  if (layout.tail == layout.head) {
+    fail_usage(fmt::format("{}: --source and --destination are the same column, {}", layout.label,
+                           in_quotes(layout.names[layout.tail])));
+  }
+}
+
+// A cost or weight is a column or, in a file of networkx, an attribute.
+void choose_value(const std::string& name, const char* option, const EdgeLayout& layout, size_t& column,
+                  std::string& attribute) {
+  if (name.empty()) return;
+  const bool is_column = std::find(layout.names.begin(), layout.names.end(), name) != layout.names.end();
+  if (layout.style.attributes && !is_column) {
+    attribute = name;
+  } else {
+    column = CsvHeader{layout.label, layout.names}.column(name, option);
+  }
+}
+
+// A column of numbers that nobody asked for may well be a weight.
+void say_unused(const std::vector<std::vector<std::string>>& sample, EdgeLayout& layout) {
+  std::vector<std::string> unused, shown;
+  for (size_t column = 0; column < layout.width; ++column) {
+    const bool used = column == layout.tail || column == layout.head || column == layout.cost ||
+                      column == layout.weight ||
+                      (layout.names[column].empty() && counts_rows(sample, column));
+    if (used || sample.empty()) continue;
+    if (layout.style.attributes && column + 1 == layout.width) {
+      for (const auto& [name, value] : attributes_of(sample[0][column])) {
+        const bool taken = name == layout.cost_attribute || name == layout.weight_attribute;
+        if (!taken && is_number(value)) unused.emplace_back(name);
+      }
+    } else if (std::all_of(sample.begin(), sample.end(),
+                           [&](const auto& row) { return is_number(row[column]); })) {
+      unused.push_back(layout.names[column]);
+    }
+  }
+  if (unused.empty()) return;
+  for (const std::string& name : unused) shown.push_back(in_quotes(name));
+  layout.notes.push_back(fmt::format(
+      "{} {} not used; --edge-weight {} would read {} as weights, --edge-cost as transport costs",
+      (shown.size() == 1 ? "column " : "columns ") + join(shown, ", "), shown.size() == 1 ? "is" : "are",
+      printable(unused[0]), shown.size() == 1 ? "it" : "the first"));
+}
+
+std::vector<std::vector<std::string>> read_sample(const EdgeLayout& layout) {
+  EdgeRowScanner scanner(layout.rows, layout.label, layout.style, layout.first_line);
+  std::vector<std::vector<std::string>> sample;
+  std::vector<std::string_view> fields;
+  while (sample.size() < kSampleRows && scanner.next(fields)) {
+    if (fields.size() != layout.width) break;  // the reader of the rows says what is wrong
+    sample.emplace_back();
+    for (const std::string_view field : fields) sample.back().emplace_back(trim(field));
+  }
+  return sample;
+}
+
+}  // namespace
+
+EdgeLayout find_edge_layout(std::string_view text, const std::string& label, const LoadOptions& options) {
+  EdgeLayout layout;
+  layout.label = label;
+  layout.numbers = number_format(options.decimal);
+  const bool comments = options.comments == "skip";
+  const Preamble preamble = read_preamble(text, comments);
+  if (preamble.end == text.size()) fail(fmt::format("{}: is empty; expected edges", label));
+  const std::string_view body = text.substr(preamble.end);
+  layout.style = style_of_row(body.substr(0, body.find('\n')));
+  layout.style.comments = comments;
+  layout.first_line = 1 + preamble.lines;
+
+  EdgeRowScanner scanner(body, label, layout.style, layout.first_line);
+  std::vector<std::string_view> fields;
+  scanner.next(fields);
+  layout.width = fields.size();
+  for (const std::string_view field : fields) {
+    if (field.find('\r') == std::string_view::npos) continue;
+    fail_at_line(label, scanner.line(), "a carriage return stands inside a line; lines end in LF or CRLF");
+  }
+  if (fields.size() < (layout.style.attributes ? 3 : 2)) {
+    fail_at_line(label, scanner.line(),
+                 fmt::format("an edge needs two ends, but there is one column: {}", in_quotes(fields[0])));
+  }
+  judge_first_row(fields, options, layout);
+  layout.rows = body;
+  if (layout.has_header) {
+    layout.names = header_of(fields, label, scanner.line()).names;
+    layout.rows = body.substr(scanner.position());
+    layout.first_line +=
+        std::count(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(scanner.position()), '\n');
+  }
+  heed_comments(preamble, options, layout);
+  const auto sample = read_sample(layout);
+  choose_ends(options, sample, layout);
+  choose_value(options.edge_cost, "--edge-cost", layout, layout.cost, layout.cost_attribute);
+  choose_value(options.edge_weight, "--edge-weight", layout, layout.weight, layout.weight_attribute);
+  say_unused(sample, layout);
+  return layout;
+}
+
+}  // namespace qw
