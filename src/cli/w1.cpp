@@ -189,10 +189,15 @@ ValueProblem read_problem(const W1Arguments& arguments, const NodeIds& ids) {
   question.absent = arguments.absent == "zero"   ? Absent::kZero
                     : arguments.absent == "free" ? Absent::kFree
                                                  : Absent::kError;
-  if (!arguments.labelled.empty()) question.labelled = read_labelled(arguments.labelled, ids);
+  if (!arguments.labelled.empty())
+    question.labelled = read_labelled(arguments.labelled, ids, arguments.data.load);
   ValueTable tables[2];
-  parallel_tasks(2,
-                 [&](int i) { tables[i] = read_value_table(i == 0 ? arguments.mu : arguments.gamma, ids); });
+  parallel_tasks(2, [&](int i) {
+    tables[i] = read_value_table(i == 0 ? arguments.mu : arguments.gamma, ids, arguments.data.load);
+  });
+  for (const ValueTable& table : tables) {
+    for (const std::string& note : table.notes) say(fmt::format("{}: {}", table.file, note));
+  }
   ValueProblem problem = pose_problem(std::move(tables[0]), std::move(tables[1]), question, ids);
   for (const std::string& note : problem.notes) say(note);
   return problem;
@@ -294,7 +299,8 @@ void refuse_unused_data_options(const CLI::App& command) {
   if (is_given(command, "--edge-weight")) {
     fail_usage("qw w1: --edge-weight has no use here: what an edge costs is named by --cost");
   }
-  for (const char* option : {"--target", "--task", "--one-hot", "--split-column"}) {
+  for (const char* option :
+       {"--target", "--task", "--one-hot", "--split-column", "--split-file", "--missing-features"}) {
     if (is_given(command, option))
       fail_usage(fmt::format("qw w1: {} has no use here: the values are those of --mu and --gamma", option));
   }

@@ -10,7 +10,9 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "data/formats/csv.h"
+#include "data/formats/encoding.h"
 #include "data/formats/gzip.h"
+#include "data/formats/numbers.h"
 #include "qw/core/error.h"
 
 namespace qw::cli {
@@ -25,9 +27,9 @@ std::string id_of(const NodeIds& ids, NodeId node) {
 
 namespace {
 
-std::string read_text(const std::string& path) {
+std::string read_text(const std::string& path, const std::string& encoding, std::vector<std::string>& notes) {
   std::string bytes = read_file(path);
-  return path.ends_with(".gz") ? gunzip(bytes, path) : bytes;
+  return to_utf8(path.ends_with(".gz") ? gunzip(bytes, path) : bytes, path, encoding, notes);
 }
 
 std::string explain_unknown_node(std::string_view id, const NodeIds& ids) {
@@ -36,14 +38,20 @@ std::string explain_unknown_node(std::string_view id, const NodeIds& ids) {
                      in_quotes(id), counted(ids.size(), "node"), known);
 }
 
-bool is_missing(std::string_view field) {
-  static constexpr std::array kSpellings = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?"};
-  return std::ranges::find(kSpellings, lower(field)) != kSpellings.end();
-}
+// How numbers and missing values are written.
+struct CellFormat {
+  explicit CellFormat(const LoadOptions& options)
+      : missing(options.missing), numbers(number_format(options.decimal)) {}
 
-bool is_value_or_missing(std::string_view field) {
-  return is_missing(trim(field)) || parse_number(trim(field)).has_value();
-}
+  bool is_missing(std::string_view field) const { return missing.contains(field); }
+  bool is_value_or_missing(std::string_view field) const {
+    return is_missing(trim(field)) || parse_finite(trim(field), numbers) ||
+           number_hint(trim(field), numbers).has_value();
+  }
+
+  MissingSpellings missing;
+  NumberFormat numbers;
+};
 
 // What people and programs write over a column of node ids; pandas leaves it empty.
 bool names_ids(std::string_view name) {
@@ -53,8 +61,10 @@ bool names_ids(std::string_view name) {
 }
 
 // Throws where the line could be either: a header taken for a row, or a row for a header, is a wrong answer.
-bool is_header(const std::vector<std::string_view>& row, const NodeIds& ids, const CsvScanner& scanner) {
-  const auto text = std::find_if_not(row.begin() + 1, row.end(), is_value_or_missing);
+bool is_header(const std::vector<std::string_view>& row, const NodeIds& ids, const CellFormat& format,
+               const CsvScanner& scanner) {
+  const auto text = std::find_if_not(
+      row.begin() + 1, row.end(), [&](std::string_view field) { return format.is_value_or_missing(field); });
   const bool is_node = ids.find(trim(row[0])).has_value();
   if (is_node && text != row.end()) {
     fail_at_line(scanner.label(), scanner.line(),
@@ -85,36 +95,37 @@ void check_header(const ValueTable& table, int64_t line) {
   }
 }
 
-double value_of(std::string_view cell, const std::string& column, const std::string& path, int64_t line) {
+double value_of(std::string_view cell, const CellFormat& format, const std::string& column,
+                const CsvScanner& scanner) {
   const std::string_view field = trim(cell);
-  if (is_missing(field)) {
-    fail_at_line(path, line,
+  if (format.is_missing(field)) {
+    fail_at_line(scanner.label(), scanner.line(),
                  fmt::format("the value in column {} is missing ({}); write a number, or leave the row out "
                              "and say what that means with --absent",
                              in_quotes(column), field.empty() ? "an empty cell" : in_quotes(field)));
   }
-  const auto value = parse_number(field);
-  if (value && std::isfinite(*value)) return *value;
-  const bool has_comma = field.find(',') != std::string_view::npos;
-  fail_at_line(path, line,
-               fmt::format("{} in column {} is not a {}number{}", in_quotes(field), in_quotes(column),
-                           value ? "finite " : "", has_comma ? "; decimals are written 0.5, not 0,5" : ""));
+  const auto value = parse_finite(field, format.numbers);
+  if (value) return *value;
+  fail_at_line(scanner.label(), scanner.line(),
+               fmt::format("{} in column {} {}", in_quotes(field), in_quotes(column),
+                           number_hint(field, format.numbers).value_or("is not a number")));
 }
 
 }  // namespace
 
-ValueTable read_value_table(const std::string& path, const NodeIds& ids) {
-  const std::string text = read_text(path);
+ValueTable read_value_table(const std::string& path, const NodeIds& ids, const LoadOptions& options) {
+  ValueTable table;
+  const std::string text = read_text(path, options.encoding, table.notes);
+  const CellFormat format(options);
   CsvScanner scanner(text, path);
   std::vector<std::string_view> fields;
   bool more = scanner.next(fields);
   if (!more || fields.size() < 2) {
     fail_at_line(path, 1, "expected a column of node ids and at least one of values");
   }
-  ValueTable table;
   table.file = path;
   const size_t width = fields.size();
-  table.has_header = is_header(fields, ids, scanner);
+  table.has_header = is_header(fields, ids, format, scanner);
   for (size_t c = 1; c < width; ++c) {
     const std::string_view name = table.has_header ? trim(fields[c]) : "";
     table.columns.push_back(name.empty() ? std::to_string(c) : std::string(name));
@@ -140,7 +151,7 @@ ValueTable read_value_table(const std::string& path, const NodeIds& ids) {
     table.nodes.push_back(*node);
     table.lines.push_back(scanner.line());
     for (size_t c = 1; c < width; ++c) {
-      table.values.push_back(value_of(fields[c], table.columns[c - 1], path, scanner.line()));
+      table.values.push_back(value_of(fields[c], format, table.columns[c - 1], scanner));
     }
   }
   return table;
@@ -169,8 +180,10 @@ class LabelledNodes {
   std::vector<NodeId> nodes_;
 };
 
-std::vector<NodeId> read_labelled_file(const std::string& path, const NodeIds& ids) {
-  const std::string text = read_text(path);
+std::vector<NodeId> read_labelled_file(const std::string& path, const NodeIds& ids,
+                                       const std::string& encoding) {
+  std::vector<std::string> notes;
+  const std::string text = read_text(path, encoding, notes);
   CsvScanner scanner(text, path);
   std::vector<std::string_view> fields;
   LabelledNodes labelled(ids);
@@ -189,7 +202,7 @@ std::vector<NodeId> read_labelled_file(const std::string& path, const NodeIds& i
 
 }  // namespace
 
-std::vector<NodeId> read_labelled(const std::string& what, const NodeIds& ids) {
+std::vector<NodeId> read_labelled(const std::string& what, const NodeIds& ids, const LoadOptions& options) {
   std::vector<NodeId> nodes;
   std::error_code ignored;
   if (std::filesystem::exists(what, ignored)) {
@@ -197,7 +210,7 @@ std::vector<NodeId> read_labelled(const std::string& what, const NodeIds& ids) {
       fail_usage(fmt::format("qw w1: --labelled {} is a node and a file; write ./{} for the file",
                              in_quotes(what), printable(what)));
     }
-    nodes = read_labelled_file(what, ids);
+    nodes = read_labelled_file(what, ids, options.encoding);
   } else {
     CsvScanner scanner(what, "--labelled", ',', 1);
     std::vector<std::string_view> fields;

@@ -35,6 +35,14 @@ inline std::string with_folder(std::string text, const std::string& folder) {
   return text;
 }
 
+// A remark names the option that overrides what it says; a warning says what is doubtful.
+inline void expect_options_named(const std::string& remarks) {
+  std::istringstream lines(remarks);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("warning: ")) EXPECT_THAT(line, testing::HasSubstr("--"));
+  }
+}
+
 inline void expect_front_door(const FrontDoorCase& each) {
   const TemporaryFolder folder;
   for (const auto& [name, contents] : each.files) folder.write(name, contents);
@@ -46,6 +54,7 @@ inline void expect_front_door(const FrontDoorCase& each) {
   for (const std::string& text : each.says) EXPECT_THAT(result.err, testing::HasSubstr(text));
   for (const std::string& text : each.does_not_say)
     EXPECT_THAT(result.err, testing::Not(testing::HasSubstr(text)));
+  if (each.exit_code == 0) expect_options_named(result.err);
   if (each.values.empty()) return;
   const auto document = nlohmann::json::parse(result.out, nullptr, false);
   ASSERT_FALSE(document.is_discarded()) << result.out;
