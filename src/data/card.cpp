@@ -55,6 +55,7 @@ LoadOptions regression_csv(const std::string& edges, const std::string& nodes, c
   LoadOptions options;
   options.edges = edges;
   options.nodes = nodes;
+  options.id = "row-number";
   options.target = target;
   options.task = "regression";
   return options;

@@ -161,10 +161,9 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
       "your own graph: CSV or list of edges, from the first column to the second, or an adjacency matrix "
       "with names");
   table.add("nodes", options.nodes, "FILE", "CSV of nodes; without it the nodes are the ends of the edges");
-  table.add(
-      "id", options.id, "COL",
-      "node CSV: column of node ids; without it the column that holds the ends of the edges, or else row i "
-      "(from 0) is node i");
+  table.add("id", options.id, "COL",
+            "node CSV: column of node ids, or row-number: row i (from 0) is node i; without it the column "
+            "that holds the ends of the edges, else row-number");
   table.add(
       "target", options.target, "COL,...",
       "node CSV: column to learn; missing cells are what you want to know; a,b,c are several 0/1 labels. "

@@ -173,8 +173,8 @@ std::string describe_choice(const NodeText& nodes, const std::vector<Candidate>&
   std::vector<std::string> others;
   for (size_t k = 1; k < fitting.size() && fitting[k].hits == best.hits; ++k)
     others.push_back(in_quotes(fitting[k].name));
-  return fmt::format("{}: column {} is the node id, since it holds {}; --id names another{}", nodes.label,
-                     in_quotes(best.name), holds,
+  return fmt::format("{}: column {} is the node id, since it holds {}; --id names another, or {}{}",
+                     nodes.label, in_quotes(best.name), holds, kRowNumber,
                      others.empty() ? "" : fmt::format(" ({} would fit too)", join(others, ", ")));
 }
 
@@ -192,6 +192,34 @@ IdSource choose_rows(const NodeText& nodes, const EndNumbers& ends, int64_t rows
       fmt::format("{}: row i, counted from 0, is node i{}; --id names a column of ids", nodes.label,
                   doubtful ? ", and node 0 has no edge: if your nodes count from 1, give them ids" : ""));
   return IdSource::kRowsFromZero;
+}
+
+// The column that holds the ends, which becomes options.id, or rows.
+IdSource guess_ids(const NodeText& nodes, const EdgeTable& edges, LoadOptions& options,
+                   std::vector<std::string>& notes) {
+  const int64_t ends = edges.edges.num_nodes;
+  std::vector<Candidate> fitting = find_candidates(nodes, ids_of_ends(edges), options);
+  const EndNumbers numbers = numbers_of_ends(edges);
+  const int64_t rows = count_rows(nodes);
+  const bool rows_from_one = numbers.all_numbers && numbers.smallest >= 1 && numbers.largest == rows;
+  const bool rows_fit = rows_from_one || (numbers.all_numbers && numbers.largest < rows);
+  // Where row numbers do as well, a column must look like ids; where it lacks some ends, it must be no column
+  // of other numbers.
+  std::erase_if(fitting, [&](const Candidate& candidate) {
+    const bool lacks_ends = candidate.hits < ends;
+    if (rows_fit) return lacks_ends || !(candidate.named_as_id || candidate.permutation);
+    return lacks_ends && numbers.all_numbers && !candidate.named_as_id;
+  });
+  if (fitting.empty()) return choose_rows(nodes, numbers, rows, notes);
+  options.id = fitting[0].name;
+  notes.push_back(describe_choice(nodes, fitting, ends));
+  return IdSource::kColumn;
+}
+
+bool asks_for_row_numbers(const NodeText& nodes, const LoadOptions& options) {
+  if (options.id != kRowNumber) return false;
+  const std::vector<std::string> names = header_names(nodes);
+  return std::find(names.begin(), names.end(), kRowNumber) == names.end();
 }
 
 // Where each end of the edges is among the ids; -1: nowhere.
@@ -280,39 +308,20 @@ std::string name_index_column(NodeText& nodes) {
 
 IdSource choose_ids(const NodeText& nodes, const EdgeTable& edges, const std::string& index,
                     LoadOptions& options, std::vector<std::string>& notes) {
-  const int64_t ends = edges.edges.num_nodes;
   IdSource source = options.id.empty() ? IdSource::kRowsFromZero : IdSource::kColumn;
-  if (options.id.empty() && ends > 0) {
-    std::vector<Candidate> fitting = find_candidates(nodes, ids_of_ends(edges), options);
-    const EndNumbers numbers = numbers_of_ends(edges);
-    const int64_t rows = count_rows(nodes);
-    const bool rows_fit = numbers.all_numbers && numbers.largest < rows;
-    const bool rows_from_one = numbers.all_numbers && numbers.smallest >= 1 && numbers.largest == rows;
-    // Where row numbers do as well, a column must look like ids; where it lacks some ends, it must be no
-    // column of other numbers.
-    std::erase_if(fitting, [&](const Candidate& candidate) {
-      if (rows_fit || rows_from_one)
-        return candidate.hits < ends || !(candidate.named_as_id || candidate.permutation);
-      return candidate.hits < ends && numbers.all_numbers && !candidate.named_as_id;
-    });
-    if (!fitting.empty()) {
-      options.id = fitting[0].name;
-      notes.push_back(describe_choice(nodes, fitting, ends));
-      source = IdSource::kColumn;
-    } else {
-      source = choose_rows(nodes, numbers, rows, notes);
-    }
+  if (asks_for_row_numbers(nodes, options)) {
+    options.id.clear();
+    source = IdSource::kRowsFromZero;
+  } else if (options.id.empty() && edges.edges.num_nodes > 0) {
+    source = guess_ids(nodes, edges, options, notes);
   }
-  const bool is_listed =
-      std::find(options.features.begin(), options.features.end(), index) != options.features.end();
-  const bool is_used =
-      index == options.id || index == options.target || index == options.split_column || is_listed;
-  if (index.empty() || is_used || !options.features.empty() || !counts_rows(column_cells(nodes, 0)))
-    return source;
+  const bool is_used = index == options.id || index == options.target || index == options.split_column ||
+                       !options.features.empty();
+  if (index.empty() || is_used || !counts_rows(column_cells(nodes, 0))) return source;
   options.drop.push_back(index);
   notes.push_back(
-      fmt::format("{}: the first column has no name and counts the rows, so it is no feature; --features "
-                  "can name it as {}",
+      fmt::format("{}: the first column has no name and counts the rows, so it is no feature; --features can "
+                  "name it as {}",
                   nodes.label, index));
   return source;
 }

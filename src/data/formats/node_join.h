@@ -23,11 +23,14 @@ std::string name_index_column(NodeText& nodes);
 // How rows get their ids.
 enum class IdSource { kColumn, kRowsFromZero, kRowsFromOne };
 
+// What --id says to number rows from 0 although a column looks like ids.
+inline constexpr const char* kRowNumber = "row-number";
+
 // Sets options.id, when it is empty, to the column that holds the ends of all edges, each once; one with a
 // name such as id or node comes before others, and one that also fits is named in the note. Rows count as ids
 // only where no column is one: from 0, or from 1 when the ends are 1 to the number of rows. `index` is what
 // name_index_column returned: where it counts rows and is no id it goes to options.drop. Notes say what was
-// chosen.
+// chosen. kRowNumber, unless a column is called that, becomes "".
 IdSource choose_ids(const NodeText& nodes, const EdgeTable& edges, const std::string& index,
                     LoadOptions& options, std::vector<std::string>& notes);
 
