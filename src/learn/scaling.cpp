@@ -12,9 +12,7 @@ namespace {
 
 std::string chosen_scaling(const std::string& kind, const Dataset& data) {
   if (kind != "auto") return kind;
-  // A constant, less its mean, would be nothing.
-  if (data.features_were_missing && data.features.columns == 1) return "none";
-  if (data.format == "csv" || data.features_were_missing) return data.features.sparse ? "none" : "columns";
+  if (data.format == "csv" || data.features_from_structure) return data.features.sparse ? "none" : "columns";
   const bool generated = data.format == "csbm" || data.format == "karate";
   return !data.targets.classes.empty() && !generated ? "rows" : "none";
 }

@@ -171,12 +171,6 @@ TEST(FeatureScaling, ChoosesByWhereTheDataIsFrom) {
   Dataset values = table("ogb", numbers, 2);
   values.targets = value_targets({1, 2});
   EXPECT_EQ(scaled("auto", values).dense, numbers);
-  Dataset made = table("csr-npz", numbers, 2);
-  made.features_were_missing = true;
-  EXPECT_EQ(scaled("auto", made).dense, scaled("columns", made).dense);
-  Dataset constant = table("csv", {1, 1}, 1);
-  constant.features_were_missing = true;
-  EXPECT_EQ(scaled("auto", constant).dense, constant.features.dense);
   Dataset sparse = table("csv", numbers, 2);
   sparse.features = features_from_rows(4, {0, 1, 2}, {0, 3}, {2.0f, 4.0f});
   for (const char* kind : {"auto", "columns"}) {

@@ -31,11 +31,11 @@ struct Dataset {
   Graph graph;
   Features features;
   Targets targets;
-  std::vector<Split> splits;           // those stored with the data
-  std::vector<std::string> node_ids;   // the user's own ids; empty: 0, 1, 2, ...
-  std::vector<std::string> notes;      // what the reader did that a person should know, one sentence each
-  std::vector<TableColumn> columns;    // of the node table, when there is one
-  bool features_were_missing = false;  // load_dataset made those that there are
+  std::vector<Split> splits;             // those stored with the data
+  std::vector<std::string> node_ids;     // the user's own ids; empty: 0, 1, 2, ...
+  std::vector<std::string> notes;        // what the reader did that a person should know, one sentence each
+  std::vector<TableColumn> columns;      // of the node table, when there is one
+  bool features_from_structure = false;  // there were none: they were made of the graph
 
   std::string node_id(NodeId node) const;
 };

@@ -12,8 +12,7 @@ namespace qw {
 
 // How features are scaled: "rows" divides each row by its sum, the published preprocessing of bags of words;
 // "columns" shifts and divides each column to mean 0 and standard deviation 1; "none". "auto" is rows for the
-// known classification graphs, columns for a person's own table and for features made from the graph, none for
-// what is generated, sparse or the same for all nodes.
+// known classification graphs, columns for a person's own table, none for what is generated or sparse.
 class FeatureScaling {
  public:
   FeatureScaling(const std::string& kind, const Dataset& trained_on);

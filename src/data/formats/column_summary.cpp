@@ -28,7 +28,7 @@ void count_number(NumberTally& tally, std::optional<double> number, std::string_
 // Takes the columns of one table.
 class ColumnTaker {
  public:
-  ColumnTaker(const NodeText& table, const LoadOptions& options) : table_(table), options_(options) {}
+  ColumnTaker(const NodeTableText& table, const LoadOptions& options) : table_(table), options_(options) {}
 
   void find_commas(const TableSummary& summary, const std::vector<size_t>& columns) {
     for (const size_t column : columns) {
@@ -122,7 +122,7 @@ class ColumnTaker {
                     in_quotes(place.cell), in_quotes(table_.name(column)), way_out));
   }
 
-  const NodeText& table_;
+  const NodeTableText& table_;
   const LoadOptions& options_;
   bool has_commas_ = false;  // some column certainly has decimal commas
   std::vector<std::string> by_comma_;
@@ -180,7 +180,7 @@ std::string ColumnSummary::missing_text() const {
   return fmt::format("{} missing cells ({})", missing_count(), join(parts, ", "));
 }
 
-TableSummary summarise(const NodeText& table) {
+TableSummary summarise(const NodeTableText& table) {
   TableSummary summary;
   summary.columns.resize(table.layout.header.names.size());
   for_rows(table, [&](const std::vector<std::string_view>& cells, int64_t line) {
@@ -192,7 +192,7 @@ TableSummary summarise(const NodeText& table) {
   return summary;
 }
 
-void take_columns(const NodeText& table, const LoadOptions& options, TableSummary& summary,
+void take_columns(const NodeTableText& table, const LoadOptions& options, TableSummary& summary,
                   std::vector<std::string>& notes) {
   std::vector<size_t> columns = table.layout.features;
   columns.insert(columns.end(), table.layout.targets.begin(), table.layout.targets.end());
