@@ -18,7 +18,6 @@ void add_missing_features(Dataset& dataset, const std::string& how, const Struct
     return;
   }
   if (how == "none") return;
-  dataset.features_were_missing = true;
   if (how == "constant") {
     dataset.features = constant_features(dataset.graph.num_nodes());
     return;

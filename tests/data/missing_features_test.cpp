@@ -18,7 +18,6 @@ TEST(MissingFeatures, AreMadeOfTheGraphAndSaid) {
     Dataset dataset = without_features();
     add_missing_features(dataset, how);
     EXPECT_EQ(dataset.features.columns, 4);
-    EXPECT_TRUE(dataset.features_were_missing);
     EXPECT_EQ(dataset.notes, (std::vector<std::string>{
                                  "there are no features; made from the graph: log_degree, clustering, "
                                  "core_number, neighbour_log_degree; --missing-features constant uses none "
@@ -46,14 +45,12 @@ TEST(MissingFeatures, ByOption) {
   Dataset none = without_features();
   add_missing_features(none, "none");
   EXPECT_EQ(none.features.columns, 0);
-  EXPECT_FALSE(none.features_were_missing);
 }
 
 TEST(MissingFeatures, DataWithFeaturesKeepThem) {
   Dataset karate = generate("karate");
   for (const char* how : {"auto", "none"}) add_missing_features(karate, how);
   EXPECT_EQ(karate.features.columns, 34);
-  EXPECT_FALSE(karate.features_were_missing);
   for (const std::string how : {"degree", "constant"}) {
     EXPECT_EQ(test::error_of([&] { add_missing_features(karate, how); }),
               "--missing-features " + how + " is for data without features; 'karate' has 34 columns of them");

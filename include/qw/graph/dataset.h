@@ -31,13 +31,12 @@ struct Dataset {
   Graph graph;
   Features features;
   Targets targets;
-  std::vector<Split> splits;           // those stored with the data
-  std::vector<std::string> node_ids;   // the user's own ids; empty: 0, 1, 2, ...
-  std::vector<std::string> notes;      // what the reader did that a person should know, one sentence each
-  std::vector<TableColumn> columns;    // of the node table, when there is one
-  bool features_were_missing = false;  // load_dataset made those that there are
-  bool of_paper = false;               // one of the paper's ten graphs, loaded under its name
-  std::string default_split;           // what the split "auto" stands for; empty: automatic_split() decides
+  std::vector<Split> splits;          // those stored with the data
+  std::vector<std::string> node_ids;  // the user's own ids; empty: 0, 1, 2, ...
+  std::vector<std::string> notes;     // what the reader did that a person should know, one sentence each
+  std::vector<TableColumn> columns;   // of the node table, when there is one
+  bool of_paper = false;              // one of the paper's ten graphs, loaded under its name
+  std::string default_split;          // what the split "auto" stands for; empty: automatic_split() decides
 
   std::string node_id(NodeId node) const;
 };

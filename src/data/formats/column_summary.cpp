@@ -28,7 +28,7 @@ void count_number(NumberTally& tally, std::optional<double> number, std::string_
 // Takes the columns of one table.
 class ColumnTaker {
  public:
-  ColumnTaker(const NodeText& table, const LoadOptions& options) : table_(table), options_(options) {}
+  ColumnTaker(const NodeTableText& table, const LoadOptions& options) : table_(table), options_(options) {}
 
   void find_commas(const TableSummary& summary, const std::vector<size_t>& columns) {
     for (const size_t column : columns) {
@@ -50,10 +50,24 @@ class ColumnTaker {
       if (summary.tally().numbers == summary.present) {
         summary.kind = ColumnKind::kNumber;
         if (guesses() && summary.format.decimal == ',') by_comma_.push_back(in_quotes(table_.name(column)));
+        if (guesses() && table_.separator == ';' && all_ambiguous(summary.point)) doubtful_.push_back(column);
       } else if (!lenient && 2 * summary.number_like > summary.present) {
         refuse(column, summary, is_target);
       }
     }
+  }
+
+  // Between semicolons, where decimal marks are often commas, 1.234 may be a thousand.
+  void say_points(const TableSummary& summary, std::vector<std::string>& notes) const {
+    if (doubtful_.empty()) return;
+    const size_t column = doubtful_.front();
+    const std::string& cell = summary.columns[column].point.first_marked.cell;
+    notes.push_back(
+        fmt::format("{} of {}: the point in numbers such as {} was taken for a decimal mark; if it "
+                    "separates thousands, write them without (--decimal . says that all is well)",
+                    doubtful_.size() == 1 ? "column " + in_quotes(table_.name(column))
+                                          : fmt::format("{} columns", doubtful_.size()),
+                    table_.label(), in_quotes(cell)));
   }
 
   void say_commas(std::vector<std::string>& notes) const {
@@ -68,6 +82,10 @@ class ColumnTaker {
 
  private:
   bool guesses() const { return options_.decimal == "auto"; }
+
+  static bool all_ambiguous(const NumberTally& tally) {
+    return tally.marked > 0 && tally.ambiguous == tally.marked;
+  }
 
   // All of the column are numbers with a decimal comma, some have one, and the comma separates no fields.
   bool reads_by_comma(const ColumnSummary& summary) const {
@@ -86,8 +104,7 @@ class ColumnTaker {
       return {','};
     }
     const NumberTally& point = summary.point;
-    const bool all_ambiguous = point.marked > 0 && point.ambiguous == point.marked;
-    if (has_commas_ && !lenient && point.numbers == summary.present && all_ambiguous) {
+    if (has_commas_ && !lenient && point.numbers == summary.present && all_ambiguous(point)) {
       refuse_ambiguous(column, point,
                        "other columns have decimal commas: write it with a comma, or without "
                        "separators");
@@ -122,10 +139,11 @@ class ColumnTaker {
                     in_quotes(place.cell), in_quotes(table_.name(column)), way_out));
   }
 
-  const NodeText& table_;
+  const NodeTableText& table_;
   const LoadOptions& options_;
   bool has_commas_ = false;  // some column certainly has decimal commas
   std::vector<std::string> by_comma_;
+  std::vector<size_t> doubtful_;  // columns whose points may separate thousands
 };
 
 }  // namespace
@@ -180,7 +198,7 @@ std::string ColumnSummary::missing_text() const {
   return fmt::format("{} missing cells ({})", missing_count(), join(parts, ", "));
 }
 
-TableSummary summarise(const NodeText& table) {
+TableSummary summarise(const NodeTableText& table) {
   TableSummary summary;
   summary.columns.resize(table.layout.header.names.size());
   for_rows(table, [&](const std::vector<std::string_view>& cells, int64_t line) {
@@ -192,7 +210,7 @@ TableSummary summarise(const NodeText& table) {
   return summary;
 }
 
-void take_columns(const NodeText& table, const LoadOptions& options, TableSummary& summary,
+void take_columns(const NodeTableText& table, const LoadOptions& options, TableSummary& summary,
                   std::vector<std::string>& notes) {
   std::vector<size_t> columns = table.layout.features;
   columns.insert(columns.end(), table.layout.targets.begin(), table.layout.targets.end());
@@ -200,6 +218,7 @@ void take_columns(const NodeText& table, const LoadOptions& options, TableSummar
   taker.find_commas(summary, columns);
   for (const size_t column : columns) taker.take(column, summary.columns[column]);
   taker.say_commas(notes);
+  taker.say_points(summary, notes);
 }
 
 }  // namespace qw

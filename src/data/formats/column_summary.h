@@ -63,12 +63,12 @@ struct TableSummary {
   int64_t rows = 0;
   std::vector<ColumnSummary> columns;
 };
-TableSummary summarise(const NodeText& table);
+TableSummary summarise(const NodeTableText& table);
 
 // Decides what each feature and target is: sets `kind` and `format`. Says in `notes` where a decimal comma
 // was found. Throws qw::Error, with the line, on columns that are numbers to people but not to us, and on
 // those with a slip in them; a target is let be when options.task says that it has classes.
-void take_columns(const NodeText& table, const LoadOptions& options, TableSummary& summary,
+void take_columns(const NodeTableText& table, const LoadOptions& options, TableSummary& summary,
                   std::vector<std::string>& notes);
 
 }  // namespace qw

@@ -11,7 +11,7 @@
 namespace qw {
 namespace {
 
-NodeIds make_ids(const NodeText& text, int64_t rows) {
+NodeIds make_ids(const NodeTableText& text, int64_t rows) {
   const NodeLayout& layout = text.layout;
   if (layout.id == NodeLayout::kNoColumn) return NodeIds::row_numbers(rows, text.label());
   NameTable seen;
@@ -29,7 +29,7 @@ NodeIds make_ids(const NodeText& text, int64_t rows) {
   return NodeIds::named(seen.take_names(), text.label());
 }
 
-void read_split(const NodeText& text, NodeTable& table) {
+void read_split(const NodeTableText& text, NodeTable& table) {
   Split split;
   NodeId node = 0;
   int64_t unlabelled = 0;
@@ -86,8 +86,8 @@ void check_purpose(const NodeLayout& layout, const LoadOptions& options) {
 
 NodeTable read_node_csv(std::string_view text, const std::string& label, const LoadOptions& options) {
   CsvScanner scanner(text, label);
-  const NodeText given{text, NodeLayout(read_header(scanner), options), MissingSpellings(options.missing),
-                       scanner.separator()};
+  const NodeTableText given{text, NodeLayout(read_header(scanner), options),
+                            MissingSpellings(options.missing), scanner.separator()};
   TableSummary summary = summarise(given);
   if (summary.rows == 0) fail(fmt::format("{}: has a header but no rows", label));
   std::vector<std::string> notes;

@@ -50,7 +50,7 @@ std::string count_of_values(const ColumnSummary& summary) {
 // Decides for each column and says so.
 class FeaturePlanner {
  public:
-  FeaturePlanner(const NodeText& text, NodeTable& table) : text_(text), table_(table) {}
+  FeaturePlanner(const NodeTableText& text, NodeTable& table) : text_(text), table_(table) {}
 
   void add(size_t source, const ColumnSummary& summary) {
     TableColumn& column = table_.columns[source];
@@ -143,7 +143,7 @@ class FeaturePlanner {
     }
   }
 
-  const NodeText& text_;
+  const NodeTableText& text_;
   NodeTable& table_;
   int64_t width_ = 0;
   std::vector<FeatureColumn> plan_;
@@ -152,7 +152,7 @@ class FeaturePlanner {
 
 }  // namespace
 
-void read_node_features(const NodeText& text, const TableSummary& summary, NodeTable& table) {
+void read_node_features(const NodeTableText& text, const TableSummary& summary, NodeTable& table) {
   FeaturePlanner planner(text, table);
   for (const size_t source : text.layout.features) planner.add(source, summary.columns[source]);
   const std::vector<FeatureColumn> plan = planner.finish();

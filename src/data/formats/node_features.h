@@ -12,6 +12,6 @@ struct NodeTable;
 // true and false becomes one feature, its missing cells the mean; a column of text becomes one 0/1 feature
 // per value, of which a missing cell has none. A column without values, and one of text with too many of them
 // that was not asked for by name, are left out. Notes say all of this.
-void read_node_features(const NodeText& text, const TableSummary& summary, NodeTable& table);
+void read_node_features(const NodeTableText& text, const TableSummary& summary, NodeTable& table);
 
 }  // namespace qw

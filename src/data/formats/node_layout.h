@@ -34,7 +34,7 @@ struct NodeLayout {
 };
 
 // A node table as text, and how to read it.
-struct NodeText {
+struct NodeTableText {
   std::string_view text;
   NodeLayout layout;
   MissingSpellings missing;
@@ -48,7 +48,7 @@ struct NodeText {
 
 // Calls visit(cells, line) for every row, after checking its length. Cells have no blanks around them.
 template <class Visit>
-void for_rows(const NodeText& table, const Visit& visit) {
+void for_rows(const NodeTableText& table, const Visit& visit) {
   CsvScanner scanner(table.text, table.label());
   std::vector<std::string_view> cells;
   scanner.next(cells);

@@ -66,7 +66,7 @@ ClassTable class_table(const ColumnSummary& summary) {
 // Reads the targets of one table.
 class TargetReader {
  public:
-  TargetReader(const NodeText& text, const TableSummary& summary, const LoadOptions& options,
+  TargetReader(const NodeTableText& text, const TableSummary& summary, const LoadOptions& options,
                NodeTable& table)
       : text_(text), summary_(summary), options_(options), table_(table) {}
 
@@ -215,7 +215,7 @@ class TargetReader {
                              printable(text_.name(column)), in_quotes(cell)));
   }
 
-  const NodeText& text_;
+  const NodeTableText& text_;
   const TableSummary& summary_;
   const LoadOptions& options_;
   NodeTable& table_;
@@ -223,7 +223,7 @@ class TargetReader {
 
 }  // namespace
 
-void read_node_targets(const NodeText& text, const TableSummary& summary, const LoadOptions& options,
+void read_node_targets(const NodeTableText& text, const TableSummary& summary, const LoadOptions& options,
                        NodeTable& table) {
   TargetReader(text, summary, options, table).read();
 }

@@ -13,7 +13,7 @@ struct NodeTable;
 // are twice as many rows; otherwise it has values. options.task decides instead of that rule, and a note says
 // it where it is a guess. Several columns are 0/1 labels, or values where options.task is "regression".
 // Missing cells are unlabelled.
-void read_node_targets(const NodeText& text, const TableSummary& summary, const LoadOptions& options,
+void read_node_targets(const NodeTableText& text, const TableSummary& summary, const LoadOptions& options,
                        NodeTable& table);
 
 }  // namespace qw
