@@ -57,7 +57,7 @@ void Design::measure_dense() {
     std::vector<Column> found(end - begin);
     const auto each = [&](const auto& visit) {
       for (const NodeId node : nodes_) {
-        const float* row = &features_.dense[static_cast<int64_t>(node) * columns()];
+        const float* row = features_.dense.data() + static_cast<int64_t>(node) * columns();
         for (int64_t j = begin; j < end; ++j) visit(j, row[j]);
       }
     };
@@ -124,7 +124,7 @@ std::vector<double> Design::times(const std::vector<double>& parameters, int64_t
           add_row(sums, features_.values[at], &scaled[features_.indices[at] * width], width);
         }
       } else {
-        const float* row = &features_.dense[node * columns()];
+        const float* row = features_.dense.data() + node * columns();
         for (int64_t j = 0; j < columns(); ++j) add_row(sums, row[j] - centre_[j], &scaled[j * width], width);
       }
     }
@@ -147,7 +147,7 @@ void Design::transposed_dense(const std::vector<double>& residuals, int64_t widt
                               std::vector<double>& sums) const {
   parallel_for(columns(), grain_of(rows() * width), [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < rows(); ++i) {
-      const float* row = &features_.dense[static_cast<int64_t>(nodes_[i]) * columns()];
+      const float* row = features_.dense.data() + static_cast<int64_t>(nodes_[i]) * columns();
       for (int64_t j = begin; j < end; ++j) {
         add_row(&sums[j * width], row[j] - centre_[j], &residuals[i * width], width);
       }

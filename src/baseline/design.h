@@ -17,6 +17,7 @@ class Design {
 
   int64_t rows() const { return static_cast<int64_t>(nodes_.size()); }
   int64_t columns() const { return features_.columns; }
+  const std::vector<NodeId>& nodes() const { return nodes_; }
 
   // Matrices of parameters are [(columns + 1) * width], the last row being the intercept.
   // [rows * width]: features times weights, plus the intercept.

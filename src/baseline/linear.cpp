@@ -80,8 +80,7 @@ class Fit {
  public:
   Fit(const Features& features, const Targets& targets, std::span<const NodeId> train)
       : task_(targets.task), width_(targets.width), design_(features, training_nodes(targets, train)) {
-    const std::vector<NodeId> nodes = training_nodes(targets, train);
-    const std::vector<double> rows = target_rows(targets, nodes);
+    const std::vector<double> rows = target_rows(targets, design_.nodes());
     for (int64_t c = 0; c < width_; ++c) {
       const TargetColumn column = measure(rows, width_, c);
       intercept_.push_back(settled(column));
@@ -96,7 +95,7 @@ class Fit {
     loss_ = task_ == Task::kRegression                       ? LinearLoss::kSquared
             : task_ == Task::kClassification && !two_classes ? LinearLoss::kSoftmax
                                                              : LinearLoss::kBernoulli;
-    for (size_t row = 0; row < nodes.size(); ++row) {
+    for (int64_t row = 0; row < design_.rows(); ++row) {
       for (const Solved& each : solved_) truth_.push_back(to_solver(rows[row * width_ + each.column], each));
     }
     parameters_.resize((design_.columns() + 1) * solved_.size());
@@ -184,6 +183,7 @@ double validation_loss(const LinearModel& model, const Fit& fit, const Features&
   const std::vector<double> predicted = predict_nodes(model, features, nodes);
   if (model.task == Task::kClassification) {
     std::vector<int32_t> truth;
+    truth.reserve(nodes.size());
     for (const NodeId node : nodes) truth.push_back(targets.classes[node]);
     return class_metric("log_loss", {model.width, truth, truth, predicted, {}});
   }

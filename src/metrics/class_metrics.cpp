@@ -125,7 +125,7 @@ double ece(const ClassPredictions& p) {
 
 const std::vector<MetricEntry<ClassPredictions>>& table() {
   using P = const ClassPredictions&;
-  static const std::vector<MetricEntry<ClassPredictions>> kTable = {
+  static const std::vector<MetricEntry<ClassPredictions>> entries = {
       {{"accuracy", "share of nodes whose class is right", true, false, true}, accuracy},
       {{"balanced_accuracy", "mean over classes of the share found (recall)", true, false, true},
        balanced_accuracy},
@@ -141,14 +141,14 @@ const std::vector<MetricEntry<ClassPredictions>>& table() {
       {{"log_loss", "mean of -log of the true class's probability", false, true, false}, log_loss},
       {{"brier", "mean squared error of the probabilities", false, true, false}, brier},
       {{"ece", "calibration error: |accuracy - confidence| over 15 bins", false, true, true}, ece}};
-  return kTable;
+  return entries;
 }
 
 }  // namespace
 
 const std::vector<MetricInfo>& class_metrics() {
-  static const std::vector<MetricInfo> kInfos = infos(table());
-  return kInfos;
+  static const std::vector<MetricInfo> all = infos(table());
+  return all;
 }
 
 double class_metric(std::string_view name, const ClassPredictions& predictions) {

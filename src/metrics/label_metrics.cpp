@@ -111,7 +111,7 @@ double ece(const LabelPredictions& p) {
 
 const std::vector<MetricEntry<LabelPredictions>>& table() {
   using P = const LabelPredictions&;
-  static const std::vector<MetricEntry<LabelPredictions>> kTable = {
+  static const std::vector<MetricEntry<LabelPredictions>> entries = {
       {{"macro_f1", "mean over labels of F1", true, false, true}, [](P p) { return macro_f1(count(p)); }},
       {{"micro_f1", "F1 of all labels' counts together", true, false, true},
        [](P p) { return micro_f1(count(p)); }},
@@ -125,14 +125,14 @@ const std::vector<MetricEntry<LabelPredictions>>& table() {
       {{"log_loss", "mean of -log of the true label's probability", false, true, false}, log_loss},
       {{"brier", "mean squared error of the probabilities", false, true, false}, brier},
       {{"ece", "calibration error: |accuracy - confidence| over 15 bins", false, true, true}, ece}};
-  return kTable;
+  return entries;
 }
 
 }  // namespace
 
 const std::vector<MetricInfo>& label_metrics() {
-  static const std::vector<MetricInfo> kInfos = infos(table());
-  return kInfos;
+  static const std::vector<MetricInfo> all = infos(table());
+  return all;
 }
 
 double label_metric(std::string_view name, const LabelPredictions& predictions) {

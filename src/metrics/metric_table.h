@@ -21,6 +21,7 @@ struct MetricEntry {
 template <class Predictions>
 std::vector<MetricInfo> infos(const std::vector<MetricEntry<Predictions>>& table) {
   std::vector<MetricInfo> all;
+  all.reserve(table.size());
   for (const auto& entry : table) all.push_back(entry.info);
   return all;
 }

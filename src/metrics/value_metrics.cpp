@@ -105,20 +105,20 @@ double median_ae(const ValuePredictions& p) {
 }
 
 const std::vector<MetricEntry<ValuePredictions>>& table() {
-  static const std::vector<MetricEntry<ValuePredictions>> kTable = {
+  static const std::vector<MetricEntry<ValuePredictions>> entries = {
       {{"r2", "share of the variance that is explained", true, false, false}, r2},
       {{"rmse", "root of the mean squared error", false, false, false}, rmse},
       {{"mse", "mean squared error", false, false, false}, mse},
       {{"mae", "mean absolute error", false, false, false}, mae},
       {{"median_ae", "median absolute error", false, false, false}, median_ae}};
-  return kTable;
+  return entries;
 }
 
 }  // namespace
 
 const std::vector<MetricInfo>& value_metrics() {
-  static const std::vector<MetricInfo> kInfos = infos(table());
-  return kInfos;
+  static const std::vector<MetricInfo> all = infos(table());
+  return all;
 }
 
 double value_metric(std::string_view name, const ValuePredictions& predictions) {
