@@ -76,6 +76,14 @@ bool is_permutation_from(const std::vector<std::string>& cells, int64_t first) {
   });
 }
 
+// --target may name several columns.
+bool is_target(const std::string& column, const LoadOptions& options) {
+  const std::vector<std::string> targets = split(options.target, ',');
+  return column == options.target ||
+         std::any_of(targets.begin(), targets.end(),
+                     [&](const std::string& target) { return trim(target) == column; });
+}
+
 struct Candidate {
   size_t column = 0;
   std::string name;
@@ -117,7 +125,7 @@ std::vector<Candidate> find_candidates(const NodeText& nodes, const NodeIds& end
   for (size_t column = 0; column < names.size(); ++column) {
     const std::string& name = names[column];
     excluded[column] =
-        name == options.target || name == options.split_column || name.empty() ||
+        is_target(name, options) || name == options.split_column || name.empty() ||
         std::find(options.features.begin(), options.features.end(), name) != options.features.end();
   }
   const std::vector<int64_t> hits = count_hits(nodes, ends, excluded, options.exact_ids);
@@ -198,7 +206,7 @@ bool is_free(const std::string& column, const LoadOptions& options) {
   const auto lists = [&](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), column) != names.end();
   };
-  return column != options.id && column != options.target && column != options.split_column &&
+  return column != options.id && !is_target(column, options) && column != options.split_column &&
          !lists(options.features) && !lists(options.drop);
 }
 
