@@ -2,10 +2,12 @@
 
 #include <optional>
 
+#include "core/file.h"
 #include "core/text.h"
 #include "data/formats/gzip.h"
 #include "data/readers/reader.h"
 #include "qw/data/load.h"
+#include "qw/data/save.h"
 #include "support/support.h"
 
 namespace qw {
@@ -153,6 +155,18 @@ TEST(CsvEdges, DirectedEdgesGoFromTheFirstColumnToTheSecond) {
   EXPECT_EQ(dataset.node_id(dataset.graph.heads()[0]), "1");
 }
 
+TEST(CsvEdges, DirectionSurvivesWritingAndReading) {
+  LoadOptions options;
+  options.directed = true;
+  const Dataset dataset = read({"x,y\n3,1\n1,2\n2,1\n", {}}, options);
+  const test::TemporaryFolder folder;
+  save_dataset(dataset, "csv", folder.path());
+  const std::string text = read_file(folder.path() / "edges.csv");
+  for (const char* edge : {"\n3,1\n", "\n1,2\n", "\n2,1\n"})
+    EXPECT_NE(text.find(edge), std::string::npos) << text;
+  EXPECT_EQ(text.find("1,3"), std::string::npos) << text;
+}
+
 TEST(CsvEdges, AFirstLineOfNodesIsAnEdge) {
   const Dataset dataset = read({"ann,bob\nbob,cy\n", {}});
   EXPECT_EQ(dataset.graph.num_edges(), 2);
@@ -176,6 +190,47 @@ TEST(CsvEdges, NotesWhatWasDropped) {
   directed.directed = true;
   EXPECT_EQ(read({"0,1\n1,0\n0,1\n", {}}, directed).notes,
             (std::vector<std::string>{"1 repeated edges were dropped; --duplicate-edges keep keeps them"}));
+}
+
+TEST(CsvEdges, RepetitionsThatAreKept) {
+  LoadOptions keep;
+  keep.duplicate_edges = "keep";
+  keep.edge_weight = "w";
+  const Dataset dataset = read({"a,b,w\n0,1,1\n1,0,2\n1,0,3\n1,2,4\n2,2,5\n", {}}, keep);
+  EXPECT_EQ(std::vector<double>(dataset.graph.weights().begin(), dataset.graph.weights().end()),
+            (std::vector<double>{2, 3, 4}))
+      << "the direction that is given more often stays";
+}
+
+TEST(CsvEdges, CommentsDoNotShiftLinesBetweenPieces) {
+  std::string text;
+  for (int e = 0; e < 60000; ++e)
+    text +=
+        e % 7 == 0 ? "# comment\n" : std::to_string(e % 977) + " " + std::to_string((e * 31) % 977) + "\n";
+  for (const int threads : {1, 4}) {
+    const test::ScopedThreads scope(threads);
+    EXPECT_EQ(read({text, {}}).graph.num_nodes(), 977);
+    EXPECT_EQ(error_of([&] {
+                read({text + "5\n", {}});
+              }),
+              "e.csv:60001: 1 fields, expected 2 as in the first line");
+  }
+}
+
+TEST(CsvNodes, IdsFromTheEndsOfTheEdges) {
+  // The rows are shuffled: by number they would get each other's features.
+  const Dataset dataset = read({"source,target\n0,1\n1,2\n", "node,x\n2,0.5\n0,1.5\n1,2.5\n"});
+  EXPECT_EQ(dataset.node_ids, (std::vector<std::string>{"2", "0", "1"}));
+  EXPECT_EQ(dataset.features.dense, (std::vector<float>{0.5f, 1.5f, 2.5f}));
+  EXPECT_EQ(named_edges(dataset), (std::vector<std::pair<std::string, std::string>>{{"2", "1"}, {"0", "1"}}));
+}
+
+TEST(CsvNodes, AddedNodesHaveTheFillValue) {
+  LoadOptions add;
+  add.unknown_nodes = "add";
+  const Dataset dataset = read({"source,target\na,b\nb,c\n", "id,x,kind\na,1,p\nb,3,q\n"}, add);
+  EXPECT_EQ(dataset.node_ids, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(dataset.features.dense, (std::vector<float>{1, 1, 0, 3, 0, 1, 2, 0, 0}));
 }
 
 TEST(CsvEdges, ManyPiecesGiveTheSameGraphAndTheRightLine) {

@@ -78,6 +78,27 @@ bool header_is_an_edge(const EdgeTable& table, const NodeIds& ids) {
          ids.find(layout.names[layout.head]);
 }
 
+bool first_line_counts(const EdgeTable& table) {
+  const EdgeList& edges = table.edges;
+  const auto rows = static_cast<int64_t>(edges.heads.size());
+  if (table.layout.has_header || table.layout.width != 2 || rows < 3) return false;
+  const auto nodes = plain_number(table.name(edges.tails[0]));
+  if (!nodes || parse_integer(table.name(edges.heads[0])) != rows - 1) return false;
+  std::vector<char> used(edges.num_nodes, 0);
+  int64_t others = 0, largest = 0;
+  for (const auto* ends : {&edges.tails, &edges.heads}) {
+    for (int64_t e = 1; e < rows; ++e) {
+      const NodeId node = (*ends)[e];
+      others += !used[node];
+      used[node] = 1;
+    }
+  }
+  for (NodeId node = 0; node < edges.num_nodes; ++node) {
+    if (used[node]) largest = std::max(largest, parse_integer(table.name(node)).value_or(kMaxNodes));
+  }
+  return *nodes == others || *nodes == largest || *nodes == largest + 1;
+}
+
 void say_doubtful_header(EdgeTable& table) {
   const EdgeLayout& layout = table.layout;
   const EdgeList& edges = table.edges;

@@ -10,6 +10,9 @@ bool header_is_an_edge(const EdgeTable& table);
 // Whether that line names two nodes of the node table.
 bool header_is_an_edge(const EdgeTable& table, const NodeIds& ids);
 
+// Whether the first line, two numbers, says how many nodes and edges follow.
+bool first_line_counts(const EdgeTable& table);
+
 // A note when nothing tells whether the first line is a header.
 void say_doubtful_header(EdgeTable& table);
 

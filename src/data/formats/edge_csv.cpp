@@ -306,6 +306,15 @@ EdgeTable read_edge_csv(std::string_view text, const std::string& label, const L
         "the first line was read as an edge, since its nodes have other edges; --header yes makes it a "
         "header");
   }
+  if (options.header == "auto" && first_line_counts(table)) {
+    EdgeLayout below = std::move(table.layout);
+    below.rows.remove_prefix(below.rows.find('\n') + 1);
+    ++below.first_line;
+    table = read_rows(std::move(below), options);
+    table.notes.emplace_back(
+        "the first line was skipped: it says how many nodes and edges there are; --header no makes it an "
+        "edge");
+  }
   refuse_node_table(table, options);
   table.notes.insert(table.notes.begin(), table.layout.notes.begin(), table.layout.notes.end());
   return table;

@@ -16,6 +16,8 @@ namespace {
 
 constexpr size_t kNoColumn = EdgeLayout::kNoColumn;
 constexpr size_t kSampleRows = 100;
+constexpr const char* kSaysDirected =
+    "the file says that its edges are directed, but they are read without direction; --directed keeps it";
 
 bool is_number(std::string_view field) {
   const auto number = parse_number(trim(field));
@@ -118,9 +120,7 @@ void heed_comments(const Preamble& preamble, const LoadOptions& options, EdgeLay
         "makes equal ids one node");
   }
   if (directed && !options.directed) {
-    layout.notes.emplace_back(
-        "the file says that its edges are directed, but they are read without direction; --directed keeps "
-        "it");
+    layout.notes.emplace_back(kSaysDirected);
   }
 }
 
@@ -242,6 +242,18 @@ void say_unused(const std::vector<std::vector<std::string>>& sample, EdgeLayout&
       printable(unused[0]), shown.size() == 1 ? "it" : "the first"));
 }
 
+// Gephi writes a column Type of Directed or Undirected.
+void heed_type_column(const std::vector<std::vector<std::string>>& sample, bool directed,
+                      EdgeLayout& layout) {
+  const auto type = std::find_if(layout.names.begin(), layout.names.end(),
+                                 [](const std::string& name) { return lower(name) == "type"; });
+  if (directed || type == layout.names.end()) return;
+  const auto column = static_cast<size_t>(type - layout.names.begin());
+  if (std::any_of(sample.begin(), sample.end(),
+                  [&](const auto& row) { return lower(row[column]) == "directed"; }))
+    layout.notes.emplace_back(kSaysDirected);
+}
+
 std::vector<std::vector<std::string>> read_sample(const EdgeLayout& layout) {
   EdgeRowScanner scanner(layout.rows, layout.label, layout.style, layout.first_line);
   std::vector<std::vector<std::string>> sample;
@@ -293,6 +305,7 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   choose_ends(options, sample, layout);
   choose_value(options.edge_cost, "--edge-cost", layout, layout.cost, layout.cost_attribute);
   choose_value(options.edge_weight, "--edge-weight", layout, layout.weight, layout.weight_attribute);
+  heed_type_column(sample, options.directed, layout);
   say_unused(sample, layout);
   return layout;
 }

@@ -99,11 +99,7 @@ std::optional<NodeId> NodeIds::find(std::string_view id) const {
 
 std::string NodeIds::explain(std::string_view id) const {
   if (!row_numbers_) return fmt::format("node id {} is not in {}", in_quotes(id), described_by_);
-  if (!parse_integer(id)) {
-    return fmt::format(
-        "node id {} is no row of {}, and no column there holds the ids; name the one that does with --id",
-        in_quotes(id), described_by_);
-  }
+  if (!parse_integer(id)) return fmt::format("node id {} is not an integer", in_quotes(id));
   return fmt::format(
       "node id {} is outside 0 to {}, the rows of {}; if it has a column of ids, name it with --id",
       in_quotes(id), size_ - 1, described_by_);

@@ -76,6 +76,14 @@ bool is_permutation_from(const std::vector<std::string>& cells, int64_t first) {
   });
 }
 
+// --target may name several columns.
+bool is_target(const std::string& column, const LoadOptions& options) {
+  const std::vector<std::string> targets = split(options.target, ',');
+  return column == options.target ||
+         std::any_of(targets.begin(), targets.end(),
+                     [&](const std::string& target) { return trim(target) == column; });
+}
+
 struct Candidate {
   size_t column = 0;
   std::string name;
@@ -117,7 +125,7 @@ std::vector<Candidate> find_candidates(const NodeText& nodes, const NodeIds& end
   for (size_t column = 0; column < names.size(); ++column) {
     const std::string& name = names[column];
     excluded[column] =
-        name == options.target || name == options.split_column || name.empty() ||
+        is_target(name, options) || name == options.split_column || name.empty() ||
         std::find(options.features.begin(), options.features.end(), name) != options.features.end();
   }
   const std::vector<int64_t> hits = count_hits(nodes, ends, excluded, options.exact_ids);
@@ -194,6 +202,52 @@ IdSource choose_rows(const NodeText& nodes, const EndNumbers& ends, int64_t rows
   return IdSource::kRowsFromZero;
 }
 
+bool is_free(const std::string& column, const LoadOptions& options) {
+  const auto lists = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), column) != names.end();
+  };
+  return column != options.id && !is_target(column, options) && column != options.split_column &&
+         !lists(options.features) && !lists(options.drop);
+}
+
+// Names that mean ids and nothing else.
+bool is_plainly_id(const std::string& column) {
+  const std::string name = lower(column);
+  return name == "id" || name == "node_id" || name == "nodeid" || name == "node" || name == "index";
+}
+
+// A column called id that holds most ends, but some in several rows: reading it as the id says which.
+std::string repeated_id_column(const NodeText& nodes, const NodeIds& ends, const LoadOptions& options) {
+  const std::vector<std::string> names = header_names(nodes);
+  for (size_t column = 0; column < names.size(); ++column) {
+    if (!is_plainly_id(names[column]) || !is_free(names[column], options)) continue;
+    const std::vector<std::string> cells = column_cells(nodes, column);
+    NameTable found;
+    for (const std::string& cell : cells) {
+      if (find_end(ends, cell, options.exact_ids)) found.find_or_add(cell);
+    }
+    const bool holds_most = 2 * static_cast<int64_t>(found.size()) >= ends.size();
+    if (holds_most && !are_distinct(cells)) return names[column];
+  }
+  return "";
+}
+
+// A column of ids or row numbers that is not the id is no feature either.
+void drop_unused_ids(const NodeText& nodes, const std::string& index, LoadOptions& options,
+                     std::vector<std::string>& notes) {
+  if (!options.features.empty()) return;
+  const std::vector<std::string> names = header_names(nodes);
+  for (size_t column = 0; column < names.size(); ++column) {
+    const std::string& name = names[column];
+    if (!(is_plainly_id(name) || name == index) || !is_free(name, options)) continue;
+    const std::vector<std::string> cells = column_cells(nodes, column);
+    if (name == index ? !counts_rows(cells) : !are_distinct(cells)) continue;
+    options.drop.push_back(name);
+    notes.push_back(fmt::format("{}: column {} looks like ids and is no feature; --features can name it",
+                                nodes.label, in_quotes(name)));
+  }
+}
+
 // The column that holds the ends, which becomes options.id, or rows.
 IdSource guess_ids(const NodeText& nodes, const EdgeTable& edges, LoadOptions& options,
                    std::vector<std::string>& notes) {
@@ -210,7 +264,10 @@ IdSource guess_ids(const NodeText& nodes, const EdgeTable& edges, LoadOptions& o
     if (rows_fit) return lacks_ends || !(candidate.named_as_id || candidate.permutation);
     return lacks_ends && numbers.all_numbers && !candidate.named_as_id;
   });
-  if (fitting.empty()) return choose_rows(nodes, numbers, rows, notes);
+  if (fitting.empty()) {
+    options.id = repeated_id_column(nodes, ids_of_ends(edges), options);
+    return options.id.empty() ? choose_rows(nodes, numbers, rows, notes) : IdSource::kColumn;
+  }
   options.id = fitting[0].name;
   notes.push_back(describe_choice(nodes, fitting, ends));
   return IdSource::kColumn;
@@ -280,6 +337,14 @@ struct UnknownEnd {
   int64_t edges = 0;  // how many have one
 };
 
+std::string explain_unknown(const std::string& id, const NodeIds& ids, const std::string& nodes_label) {
+  const bool rows_are_ids = ids.names().empty();
+  if (!rows_are_ids || parse_integer(id)) return ids.explain(id);
+  return fmt::format(
+      "node id {} is no row of {}, and no column there holds the ids; name the one that does with --id",
+      in_quotes(id), nodes_label);
+}
+
 UnknownEnd first_unknown(const EdgeTable& table, const std::vector<NodeId>& node_of) {
   UnknownEnd unknown;
   for (size_t e = 0; e < table.edges.heads.size(); ++e) {
@@ -315,14 +380,7 @@ IdSource choose_ids(const NodeText& nodes, const EdgeTable& edges, const std::st
   } else if (options.id.empty() && edges.edges.num_nodes > 0) {
     source = guess_ids(nodes, edges, options, notes);
   }
-  const bool is_used = index == options.id || index == options.target || index == options.split_column ||
-                       !options.features.empty();
-  if (index.empty() || is_used || !counts_rows(column_cells(nodes, 0))) return source;
-  options.drop.push_back(index);
-  notes.push_back(
-      fmt::format("{}: the first column has no name and counts the rows, so it is no feature; --features can "
-                  "name it as {}",
-                  nodes.label, index));
+  drop_unused_ids(nodes, index, options, notes);
   return source;
 }
 
@@ -371,7 +429,7 @@ void join_edges(EdgeTable& table, const NodeIds& ids, const std::string& nodes_l
           table.layout.label, line,
           fmt::format("{}; {} edges name {} nodes that are not there: --unknown-nodes drop leaves these "
                       "edges out, --unknown-nodes add adds the nodes",
-                      ids.explain(unknown.id), unknown.edges, join.unknown));
+                      explain_unknown(unknown.id, ids, nodes_label), unknown.edges, join.unknown));
     }
     drop_edges(table.edges, join.node_of);
     table.notes.push_back(fmt::format(

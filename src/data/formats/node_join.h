@@ -29,8 +29,8 @@ inline constexpr const char* kRowNumber = "row-number";
 // Sets options.id, when it is empty, to the column that holds the ends of all edges, each once; one with a
 // name such as id or node comes before others, and one that also fits is named in the note. Rows count as ids
 // only where no column is one: from 0, or from 1 when the ends are 1 to the number of rows. `index` is what
-// name_index_column returned: where it counts rows and is no id it goes to options.drop. Notes say what was
-// chosen. kRowNumber, unless a column is called that, becomes "".
+// name_index_column returned. A column of such a name that is not the id goes to options.drop. Notes say what
+// was chosen. kRowNumber, unless a column is called that, becomes "".
 IdSource choose_ids(const NodeText& nodes, const EdgeTable& edges, const std::string& index,
                     LoadOptions& options, std::vector<std::string>& notes);
 
