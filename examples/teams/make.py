@@ -35,7 +35,7 @@ for _ in range(300):
 
 names = list(people)
 friends = set()
-while len(friends) < 900:
+while len(friends) < 1300:
     first, second = draw.sample(names, 2)
     same = people[first]["team"] == people[second]["team"]
     if draw.random() < (0.9 if same else 0.12):

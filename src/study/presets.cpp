@@ -89,20 +89,16 @@ Preset automatic_preset(const Dataset& dataset, const std::vector<NodeId>& train
                         const std::string& wanted, const std::vector<Preset>& among) {
   const std::optional<double> within = intra_edge_rate(dataset.graph, only(dataset.targets, training));
   const bool homophilic = !within || *within >= kManyWithin;
-  const std::string model = wanted.empty() ? "chebnetii" : wanted;
+  const bool values = dataset.targets.task == Task::kRegression;
+  const std::string model = !wanted.empty() ? wanted : values ? "graphsage" : "chebnetii";
   const std::string known = fmt::format("{}/{}/qw", dataset.name, model);
   for (const Preset& preset : among) {
     if (preset.name == known && preset.data == dataset.name && dataset.targets.task == Task::kClassification)
       return preset;
   }
   Preset preset{"auto", dataset.name, {{"model", model}}, ""};
-  if (dataset.targets.task == Task::kRegression) {
-    preset.options.update({{"solver", "bregman"},
-                           {"lr", 0.01},
-                           {"weight_decay", 0.0005},
-                           {"dropout", 0.1},
-                           {"lambda", 100},
-                           {"flow_lr", 0.01}});
+  if (values) {
+    preset.options.update({{"solver", "proximal"}, {"dropout", 0.0}});
     preset.found_by = "values";
   } else {
     preset.options.update({{"lr", homophilic ? 0.01 : 0.05}, {"weight_decay", 0.0005}, {"dprate", 0.5}});

@@ -99,6 +99,23 @@ TrainRequest refit_request(const CLI::App& command, const TrainArguments& argume
   return request;
 }
 
+// Values are learned worse than by a linear model with what suits classes: dropout, and a network that sees a
+// node's own features only through its neighbours.
+void use_value_defaults(const CLI::App& command, const Dataset& dataset, TrainRequest& request) {
+  if (dataset.targets.task != Task::kRegression || !dataset.targets.classes.empty()) return;
+  nlohmann::ordered_json options = nlohmann::ordered_json::object();
+  std::vector<std::string> said;
+  for (const auto& [field, value] : automatic_preset(dataset, {}, "").options.items()) {
+    if (is_written(command, field)) continue;
+    options[field] = value;
+    said.push_back(
+        fmt::format("--{} {}", field, value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  if (said.empty()) return;
+  set_options(request, options, "qw train");
+  say(fmt::format("values to learn: {} unless told otherwise", join(said, " ")));
+}
+
 void say_what_is_guessed(const Dataset& dataset, const TrainRequest& request) {
   if (request.scale_features == "auto" && dataset.features.columns > 0)
     say(FeatureScaling(request.scale_features, dataset).summary());
@@ -111,8 +128,8 @@ void say_what_is_guessed(const Dataset& dataset, const TrainRequest& request) {
     say(fmt::format("{}: one fold of those that --runs would go through", chosen.spec));
 }
 
-void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
-  use_threads_in_libtorch();
+// What is asked for, before the data is known.
+void complete_request(const CLI::App& command, TrainArguments& arguments) {
   if (!arguments.resume.empty() || !arguments.request.refit_flow.empty()) {
     const bool resumes = !arguments.resume.empty();
     if (!arguments.preset.empty()) {
@@ -130,7 +147,12 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
     if (!arguments.preset.empty() && arguments.preset != kAutomatic) use_named_preset(command, arguments);
     arguments.request.data = data_json(arguments.data);
   }
-  const Dataset dataset = load(arguments.data);
+}
+
+// And what depends on it.
+void suit_request(const CLI::App& command, const Dataset& dataset, TrainArguments& arguments) {
+  const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
+  if (arguments.preset.empty() && !goes_on) use_value_defaults(command, dataset, arguments.request);
   if (arguments.preset == kAutomatic) {
     use_preset(command,
                automatic_preset(dataset, split_of(arguments.request, dataset, 0).train,
@@ -142,6 +164,13 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
       arguments.request.split != "stored") {
     fail_usage("qw train: --split-file says who trains: leave --split out, or give --split stored");
   }
+}
+
+void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
+  use_threads_in_libtorch();
+  complete_request(command, arguments);
+  const Dataset dataset = load(arguments.data);
+  suit_request(command, dataset, arguments);
   say_what_is_guessed(dataset, arguments.request);
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
   std::vector<RunResult> results;
