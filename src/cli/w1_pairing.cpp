@@ -69,14 +69,15 @@ void pair_columns(ValueTable& mu, ValueTable& gamma, std::vector<std::string>& n
     const ValueTable& nameless = mu.has_header ? gamma : mu;
     if (!single) {
       notes.push_back(
-          fmt::format("{} has no header: its columns are taken in the order of {}; give it a "
+          fmt::format("{} has no header: its columns are taken in the order of {} (--mu, --gamma); give it a "
                       "header to pair them by name",
                       nameless.file, named.file));
     }
     mu.columns = named.columns;
   } else if (mu.columns != gamma.columns) {
-    notes.push_back(fmt::format("column {} of {} is compared with column {} of {}: each file has one",
-                                in_quotes(mu.columns[0]), mu.file, in_quotes(gamma.columns[0]), gamma.file));
+    notes.push_back(
+        fmt::format("column {} of {} (--mu) is compared with column {} of {} (--gamma): each file has one",
+                    in_quotes(mu.columns[0]), mu.file, in_quotes(gamma.columns[0]), gamma.file));
   }
 }
 

@@ -58,7 +58,8 @@ TEST(Cli, UsageErrorsAreOneLineAndExitWith2) {
       "qw data get: 'corra' is unknown; did you mean 'cora'? known: cora, citeseer, pubmed, computers, "
       "photo, chameleon, chameleon-directed, squirrel, actor, texas, cornell, county-facebook, all");
   expect_refused({"data", "split", "karate", "--split", "publshed"}, 2,
-                 "qw: split 'publshed' is unknown; did you mean 'published'? known: published, per-class, "
+                 "qw: split 'publshed' is unknown; did you mean 'published'? known: stratified, kfold, "
+                 "published, per-class, "
                  "random, stored");
   expect_refused({"data", "convert", "karate"}, 2, "qw data convert: --out PATH is missing");
 }

@@ -69,7 +69,7 @@ const std::vector<FrontDoorCase> kSeparators = {
      0,
      {},
      {"not used", "header"},
-     {{"/nodes", 3}, {"/edges", 3}, {"/notes", json::array()}}},
+     {{"/nodes", 3}, {"/edges", 3}}},
     {"NetworkxAttributes",
      {{"g.edgelist", "0 1 {'weight': 2.5, 'kind': 'a, b'}\n1 2 {'weight': 1.0, 'kind': '}'}\n"}},
      "data info DIR/g.edgelist --json",

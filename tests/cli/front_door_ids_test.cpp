@@ -157,7 +157,7 @@ const std::vector<FrontDoorCase> kIds = {
      {{"/nodes", 4}, {"/isolated_nodes", 1}, {"/features", 1}}},
     {"TwoColumnsFit",
      {{"e.csv", "source,target\nann,bob\nbob,cy\n"}, {"n.csv", "alias,who\nann,ann\nbob,bob\ncy,cy\n"}},
-     "data info --edges DIR/e.csv --nodes DIR/n.csv --drop who --json",
+     "data info --edges DIR/e.csv --nodes DIR/n.csv --drop who --missing-features none --json",
      0,
      {"column 'alias' is the node id", "('who' would fit too)"},
      {},

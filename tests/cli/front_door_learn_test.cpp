@@ -69,7 +69,7 @@ std::vector<FrontDoorCase> cases() {
        0,
        {},
        {},
-       {{"/split/spec", "stored:index=0"}, {"/split/runs/0/test", 9}}},
+       {{"/split/spec", "stored:index=0"}, {"/split/runs/0/test", 10}}},
       {"OneStoredSplitForAllRuns",
        masked,
        kTrain + "--target team --split-column part --runs 2",
@@ -81,9 +81,9 @@ std::vector<FrontDoorCase> cases() {
        with_parts,
        kTrain + "--target team --split-file DIR/s.csv --runs 2",
        0,
-       {"4 nodes of --split-file have no label"},
+       {"8 nodes of --split-file have no label"},
        {},
-       {{"/split/spec", "stored:index=0"}, {"/split/runs/0/test", 9}, {"/split/runs/1/test", 8}}},
+       {{"/split/spec", "stored:index=0"}, {"/split/runs/0/test", 10}, {"/split/runs/1/test", 8}}},
       {"ASplitFileAndASplit",
        with_parts,
        kTrain + "--target team --split-file DIR/s.csv --split kfold",
@@ -277,7 +277,7 @@ TEST_F(Certainty, AnEnsembleIsTheMeanOfItsRuns) {
     EXPECT_TRUE(given.contains("set"));
   }
   const json eval = json_of({"eval", out_, "--ensemble", "--json", "--quiet"});
-  EXPECT_EQ(eval.at("nodes").at("test"), 9);
+  EXPECT_EQ(eval.at("nodes").at("test"), 10);
   EXPECT_GE(eval.at("test").at("accuracy"), 0.0);
 }
 

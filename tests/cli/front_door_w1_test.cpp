@@ -143,11 +143,13 @@ std::vector<FrontDoorCase> cases_of_columns() {
               "mu.csv has 2 value columns, DIR/gamma.csv has 1 value column; without headers in both files "
               "columns are paired by position"),
       noted(two_tables("OneFileHasAHeader", red_at_a, "a,0,0\nb,0,1\nc,0,0\nd,1,0\n"),
-            "gamma.csv has no header: its columns are taken in the order of DIR/mu.csv; give it a header to "
+            "gamma.csv has no header: its columns are taken in the order of DIR/mu.csv (--mu, --gamma); give "
+            "it a header to "
             "pair them by name"),
       answered(two_tables("TheNameOfTheOtherFile", rows_of_one, kAtA), {{"/name", "v"}, {"/distance", 3.0}}),
       noted(two_tables("OneColumnEachOfDifferentNames", kAtA, "id,after\na,0\nb,0\nc,0\nd,1\n"),
-            "column 'v' of DIR/mu.csv is compared with column 'after' of DIR/gamma.csv: each file has one"),
+            "column 'v' of DIR/mu.csv (--mu) is compared with column 'after' of DIR/gamma.csv (--gamma): "
+            "each file has one"),
       refused(two_tables("TwoColumnsOfOneName", "id,v,v\na,1,1\n", kAtD),
               "mu.csv:1: two columns are named 'v'"),
       refused(two_tables("IdsAreNotFirst", ",id,v\n0,a,1\n", kAtD),
@@ -171,9 +173,10 @@ std::vector<FrontDoorCase> cases_of_cells() {
       refused(mu("TooManyFields", "id,v\na,1,2\n"), "mu.csv:2: expected 2 fields, found 3"),
       refused(mu("ANodeTwice", "id,v\na,1\nb,0\na,2\n"), "mu.csv:4: node 'a' has a row already, in line 2"),
       refused(mu("NotANumber", "id,v\na,one\n"), "mu.csv:2: 'one' in column 'v' is not a number"),
-      refused(mu("NotFinite", "id,v\na,inf\n"), "mu.csv:2: 'inf' in column 'v' is not a finite number"),
+      refused(mu("NotFinite", "id,v\na,inf\n"),
+              "mu.csv:2: 'inf' in column 'v' is infinite; expected a finite number"),
       refused(mu("ADecimalComma", "id;v\na;0,5\n"),
-              "mu.csv:2: '0,5' in column 'v' is not a number; decimals are written 0.5, not 0,5"),
+              "mu.csv:2: '0,5' in column 'v' has a decimal comma; say --decimal ,"),
       refused(mu("AnEmptyCell", "id,v\na,1\nb,\n"),
               "mu.csv:3: the value in column 'v' is missing (an empty cell); write a number, or leave the "
               "row out and say what that means with --absent"),

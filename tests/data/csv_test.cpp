@@ -371,7 +371,7 @@ TEST(CsvNodes, NumbersCategoriesGapsAndSplit) {
                 "column 'age' of n.csv: 2 missing cells (1 empty, 1 'NA') were filled with the mean, 40; "
                 "--missing says what is missing",
                 "column 'city' of n.csv: 1 empty cells have no category; --drop city leaves it out",
-                "1 nodes of the split have no label and are left out of it"}));
+                "1 nodes of --split-column have no label and are left out of the split"}));
   ASSERT_EQ(dataset.splits.size(), 1u);
   EXPECT_EQ(dataset.splits[0].train, (std::vector<NodeId>{0}));
   EXPECT_EQ(dataset.splits[0].val, (std::vector<NodeId>{1}));

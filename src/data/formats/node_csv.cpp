@@ -53,7 +53,7 @@ void read_split(const NodeTableText& text, NodeTable& table) {
   });
   if (unlabelled > 0) {
     table.notes.push_back(
-        fmt::format("{} nodes of the split have no label and are left out of it", unlabelled));
+        fmt::format("{} nodes of --split-column have no label and are left out of the split", unlabelled));
   }
   table.splits.push_back(std::move(split));
 }

@@ -149,8 +149,10 @@ class TargetReader {
     for (const std::string& name : names) {
       const auto [other, is_new] = seen.emplace(lower(name), name);
       if (is_new) continue;
-      table_.notes.push_back(fmt::format("{} has classes that differ in case only, such as {} and {}",
-                                         place(column), in_quotes(other->second), in_quotes(name)));
+      table_.notes.push_back(
+          fmt::format("{} has classes that differ in case only, such as {} and {}; mend the file, or "
+                      "--missing counts one of them as unknown",
+                      place(column), in_quotes(other->second), in_quotes(name)));
       return;
     }
   }
