@@ -111,7 +111,6 @@ std::string Predictions::set_text(const double* row) const {
 }
 
 std::string Predictions::label_text(NodeId node) const {
-  if (targets_.size() == 0 || !targets_.known(node)) return "";
   if (targets_.task == Task::kClassification) return name_of(targets_.classes[node]);
   std::vector<std::string> parts;
   for (int64_t c = 0; c < targets_.width; ++c) {
@@ -162,8 +161,8 @@ void Predictions::visit_row(NodeId node, const Visit& visit) const {
   const int64_t width = targets_.width;
   visit("id", Cell(dataset_.node_id(node)));
   visit_predicted(node, predicted_.data() + node * width, visit);
-  const std::string label = label_text(node);
-  visit("label", label.empty() ? Cell() : Cell(label));
+  const bool known = targets_.size() > 0 && targets_.known(node);
+  visit("label", known ? Cell(label_text(node)) : Cell());
   visit("part", Cell(std::string(part_name(parts_[node]))));
   for (int64_t c = 0; c < width; ++c)
     visit("network " + name_of(c), Cell(double{network_[node * width + c]}));

@@ -138,10 +138,10 @@ TEST_F(Explain, TextSaysTheSame) {
 
 TEST_F(Explain, TheRestIsSummedUp) {
   const std::string out = folder_.path() / "karate";
-  ASSERT_EQ(
-      qw({"train", "--data", "karate", "--solver", "bregman", "--epochs", "10", "--out", out, "--quiet"})
-          .exit_code,
-      0);
+  ASSERT_EQ(qw({"train", "--data", "karate", "--solver", "bregman", "--epochs", "10", "--split", "published",
+                "--out", out, "--quiet"})
+                .exit_code,
+            0);
   const json all = json_of({"explain", out, "--node", "33", "--class", "1", "--top", "0", "--json"});
   const json one = json_of({"explain", out, "--node", "33", "--class", "1", "--top", "1", "--json"});
   const json &every = all.at("transport")[0], &first = one.at("transport")[0];
@@ -235,7 +235,7 @@ TEST_F(Explain, BadRequestsAreOneLine) {
                  "qw explain: --class 'blu' is unknown; did you mean 'blue'? known: blue, red, all");
   expect_refused({"explain", out, "--quiet"}, 2, "qw: --node is required (see qw explain --help)");
   expect_refused({"explain", out, "--node", "dan", "--run", "7", "--quiet"}, 1,
-                 "qw: " + out + "/run-7 is not finished; go on with: qw train --resume " + out);
+                 "qw: " + out + " has the runs 0 to 0, so there is no run 7");
   expect_refused({"explain", "/nowhere", "--node", "dan"}, 1,
                  "qw: /nowhere/config.json: cannot read: No such file or directory");
   const std::string karate = folder_.path() / "karate";
@@ -245,10 +245,10 @@ TEST_F(Explain, BadRequestsAreOneLine) {
   expect_refused({"explain", karate, "--node", "34"}, 2,
                  "qw explain: --node '34' is no node of karate; its nodes are 0 to 33");
   folder_.write("edges.csv", "from,to\nann,bob\nbob,cyd\ncyd,dan\ndan,eve\neve,fay\nfay,ann\n");
-  expect_refused(
-      {"explain", out, "--node", "dan", "--quiet"}, 1,
-      "qw: " + out +
-          "/run-0/flow.safetensors: has flow from 'ann' to 'cyd', an edge that edges.csv has not any more");
+  expect_refused({"explain", out, "--node", "dan", "--quiet"}, 1,
+                 "qw: " + out +
+                     "/run-0/flow.safetensors: has flow between 'ann' and 'cyd', an edge that edges.csv has "
+                     "not any more");
 }
 
 TEST(ExplainCommand, HelpShowsTheOptions) {

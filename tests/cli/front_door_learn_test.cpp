@@ -170,7 +170,7 @@ std::vector<FrontDoorCase> cases() {
        {}},
       {"OneClassOnly",
        plain,
-       kTrain + "--target team --lr 0 --weight-decay 0",
+       kTrain + "--target team --drop age,pay --missing-features constant --solver ce",
        0,
        {"predict one class only for all test nodes"},
        {},

@@ -307,5 +307,33 @@ TEST(QwLoss, OtherTasksTrainAndImprove) {
   }
 }
 
+// On one arc 0 -> 1 label mass moves from 0 to 1: it can raise node 1 and lower node 0, and nothing else.
+TEST(QwLoss, OnAnArcMassMovesFromTailToHead) {
+  const auto transport = [](NodeId labelled, double label) {
+    Problem problem = small_problem("proximal");
+    GraphOptions directed;
+    directed.directed = true;
+    problem.data.graph = Graph::build(test::edge_list(2, {{0, 1}}), directed);
+    problem.data.features = {2, 1, false, {0.0f, 0.0f}, {}, {}, {}, {}};
+    problem.data.targets = value_targets({NAN, NAN});
+    problem.data.targets.values[labelled] = label;
+    problem.split = {{labelled}, {}, {}};
+    problem.model = "mlp";
+    problem.options.lr = 0;
+    problem.options.flow_lr = 0.1;
+    problem.options.lambda = 100;
+    const Training training(problem);
+    const auto learner = make_learner(training.input());
+    for (int64_t epoch = 0; epoch < 300; ++epoch) learner->step(epoch);
+    const at::Tensor brought = learner->predict().transport.to(at::kDouble).cpu();
+    EXPECT_NEAR((brought[0] + brought[1]).item<double>(), 0, 1e-6) << "transport makes no mass";
+    return brought[1].item<double>();
+  };
+  EXPECT_GT(transport(1, 5.0), 4) << "the head can be raised";
+  EXPECT_EQ(transport(1, -5.0), 0) << "but not lowered";
+  EXPECT_GT(transport(0, -5.0), 4) << "the tail can be lowered";
+  EXPECT_EQ(transport(0, 5.0), 0) << "but not raised";
+}
+
 }  // namespace
 }  // namespace qw

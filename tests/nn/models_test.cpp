@@ -146,6 +146,25 @@ TEST_P(EveryModel, UndirectedIsBothDirections) {
   EXPECT_LE(test::relative_error(forward(arcs, *model), forward(graph, *model)), 1e-14);
 }
 
+// As PyTorch Geometric's default: on one arc 0 -> 1 node 1 hears of node 0, and node 0 of nobody.
+TEST(MessagePassing, GoesFromTheSourceOfAnArcToItsTarget) {
+  GraphOptions directed;
+  directed.directed = true;
+  const Graph arc = Graph::build(test::edge_list(2, {{0, 1}}), directed);
+  for (const char* name : {"gcn", "gat", "gin", "graphsage", "appnp"}) {
+    const auto model = make(name, arc, small_options(), at::kDouble);
+    const GraphTensors tensors(arc, test::options(at::kDouble));
+    const auto scores = [&](int64_t changed_node) {
+      at::Tensor features = numbers({2, 5}, at::kDouble);
+      if (changed_node >= 0) features[changed_node].mul_(-3.0).add_(1.0);
+      return model->forward({tensors, NodeMatrix(features), {}, false, 11, 4});
+    };
+    const at::Tensor plain = scores(-1), source_changed = scores(0), target_changed = scores(1);
+    EXPECT_GT((source_changed[1] - plain[1]).abs().max().item<double>(), 1e-6) << name;
+    EXPECT_EQ((target_changed[0] - plain[0]).abs().max().item<double>(), 0) << name;
+  }
+}
+
 // Forward, loss, backward, Adam, on a graph large enough for several threads.
 TEST_P(EveryModel, TrainingStepsHaveTheSameBitsForAnyNumberOfThreads) {
   const Dataset data = generate("csbm:nodes=3000,degree=12,features=40,classes=3,seed=5");

@@ -397,7 +397,7 @@ TEST(Wasserstein1Partial, RefusesWhatIsNoGraph) {
   EXPECT_EQ(refused([](Refused& r) {
               r.problem.heads = ids({0, -1});
             }),
-            op + "edge 1 joins nodes -1 and 2, but nodes are 0 to 3");
+            op + "edge 1 joins nodes 2 and -1, but nodes are 0 to 3");
   EXPECT_EQ(refused([](Refused& r) {
               r.problem.costs = numbers({1, -2});
             }),

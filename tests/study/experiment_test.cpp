@@ -261,7 +261,9 @@ TEST(Presets, TheAutomaticOneSuitsAnyGraph) {
   dataset.targets = value_targets({1, 2, 3, 4});
   TrainRequest request;
   set_options(request, automatic_preset(dataset, everybody, "").options, "auto");
-  EXPECT_EQ(request.learn.solver, "bregman");
+  EXPECT_EQ(request.learn.solver, "proximal");
+  EXPECT_EQ(request.model, "graphsage");
+  EXPECT_EQ(request.model_options.dropout, 0);
 }
 
 }  // namespace

@@ -82,6 +82,16 @@ TEST_F(Sweeping, EqualsGoByOrderAndFailuresAreLast) {
   EXPECT_TRUE(std::isnan(ranking.back().score));
 }
 
+TEST_F(Sweeping, LessIsBetterWhereTheMetricSaysSo) {
+  Json description = search(3, "grid", 1);
+  description["fixed"]["metric"] = "log_loss";
+  const Sweep sweep = sweep_of(description);
+  const Sweep::Cell& cell = sweep.cells()[0];
+  const double val[3] = {0.5, 0.25, 0.75};
+  for (int64_t i = 0; i < 3; ++i) store_.put({cell.configs[i], 0}, measured(val[i], 0));
+  EXPECT_THAT(configs_of(sweep.ranking(cell, store_.scores())), ElementsAre(2, 1, 3));
+}
+
 TEST_F(Sweeping, LacksLessAndLessAsResultsCome) {
   const Sweep sweep = sweep_of(search(3, "grid", 2));
   TrialScores scores;

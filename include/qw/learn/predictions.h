@@ -44,7 +44,7 @@ class Predictions {
   std::string name_of(int64_t column) const;
   std::string predicted_name(const double* row) const;
   std::string set_text(const double* row) const;
-  std::string label_text(NodeId node) const;
+  std::string label_text(NodeId node) const;  // of one that is known
 
   const Dataset& dataset_;
   const Targets& targets_;

@@ -83,13 +83,18 @@ std::vector<float> numbers_of(const at::Tensor& row) {
   return {begin, begin + numbers.numel()};
 }
 
-NodeScores scores_of(const Scores& all, NodeId node, Task task) {
+NodeScores scores_of(const Reloaded& reloaded, NodeId node, Task task) {
+  const Scores& all = reloaded.scores;
   Scores row = all;
   row.network = all.network.narrow(0, node, 1);
   if (all.transport.numel() > 0) row.transport = all.transport.narrow(0, node, 1);
   NodeScores scores{numbers_of(row.network), numbers_of(row.transport), numbers_of(row.sum()), {}};
   scores.transport.resize(scores.network.size(), 0.0F);
-  if (task != Task::kRegression) scores.probabilities = numbers_of(probabilities(divergence_for(task), row));
+  if (task != Task::kRegression) {
+    const std::vector<double> chances =
+        calibrated(task, std::vector{node}, all.network.size(1), all, reloaded.calibration.temperature);
+    scores.probabilities.assign(chances.begin(), chances.end());
+  }
   return scores;
 }
 
@@ -148,8 +153,8 @@ StoredFlow read_flow(const std::filesystem::path& path, const std::filesystem::p
     const auto is_it = [&](EdgeId e) { return graph.heads()[e] == heads[i] && graph.tails()[e] == tails[i]; };
     while (edge < graph.num_edges() && !is_it(edge)) ++edge;
     if (edge == graph.num_edges()) {
-      fail(fmt::format("{}: has flow from {} to {}, an edge that {} has not any more", path.string(),
-                       in_quotes(dataset.node_id(tails[i])), in_quotes(dataset.node_id(heads[i])),
+      fail(fmt::format("{}: has flow between {} and {}, an edge that {} has not any more", path.string(),
+                       in_quotes(dataset.node_id(heads[i])), in_quotes(dataset.node_id(tails[i])),
                        dataset.name));
     }
     flow.edges.push_back(edge++);
@@ -335,7 +340,7 @@ void explain(const ExplainArguments& arguments, const GlobalOptions& global) {
   const NodeId node = find_node(dataset, arguments.node);
   const Reloaded reloaded = reload(opened.folder, opened.request, dataset, dataset);
   Explanation explanation{dataset, split_of(opened.request, dataset, arguments.run.run),
-                          node,    scores_of(reloaded.scores, node, dataset.targets.task),
+                          node,    scores_of(reloaded, node, dataset.targets.task),
                           {},      std::filesystem::exists(opened.folder / "flow.safetensors"),
                           {}};
   explanation.predicted = predicted_columns(dataset.targets, explanation.scores);

@@ -16,6 +16,7 @@
 #include "nn/model_options.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
+#include "qw/learn/memory_plan.h"
 #include "qw/learn/run.h"
 #include "qw/study/presets.h"
 
@@ -105,7 +106,8 @@ void use_value_defaults(const CLI::App& command, const Dataset& dataset, TrainRe
   if (dataset.targets.task != Task::kRegression || !dataset.targets.classes.empty()) return;
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
   std::vector<std::string> said;
-  for (const auto& [field, value] : automatic_preset(dataset, {}, "").options.items()) {
+  const Preset suited = automatic_preset(dataset, {}, "");
+  for (const auto& [field, value] : suited.options.items()) {
     if (is_written(command, field)) continue;
     options[field] = value;
     said.push_back(
@@ -117,8 +119,8 @@ void use_value_defaults(const CLI::App& command, const Dataset& dataset, TrainRe
 }
 
 void say_what_is_guessed(const Dataset& dataset, const TrainRequest& request) {
-  if (request.scale_features == "auto" && dataset.features.columns > 0)
-    say(FeatureScaling(request.scale_features, dataset).summary());
+  const FeatureScaling scaling(request.scale_features, dataset);
+  if (request.scale_features == "auto" && scaling.kind() != "none") say(scaling.summary());
   const RunSplit chosen = split_of_run(dataset, request.split, 0);
   const bool stored = chosen.spec.starts_with("stored");
   if (request.runs > 1 && stored && dataset.splits.size() == 1)
@@ -171,8 +173,9 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   complete_request(command, arguments);
   const Dataset dataset = load(arguments.data);
   suit_request(command, dataset, arguments);
-  say_what_is_guessed(dataset, arguments.request);
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
+  device_of(arguments.request);  // refused before anything is said
+  say_what_is_guessed(dataset, arguments.request);
   std::vector<RunResult> results;
   {
     TrainingReport report(find_metric(dataset.targets.task, arguments.request.learn.metric).name);
