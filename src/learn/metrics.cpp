@@ -65,6 +65,13 @@ class MetricInput {
     }
   }
 
+  // A shift of truth and prediction alike changes no metric of values.
+  void use_units(std::span<const double> units) {
+    for (auto* numbers : {&truth_, &rows_}) {
+      for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] *= units[i % units.size()];
+    }
+  }
+
   double value(const MetricInfo& metric) {
     if (metric.needs_probabilities && probability_.empty()) take_probabilities();
     switch (targets_.task) {
@@ -185,8 +192,10 @@ Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Sco
 }
 
 double measure_one(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
-                   const MetricInfo& metric) {
-  return MetricInput(targets, nodes, scores, 1.0).value(metric);
+                   const MetricInfo& metric, std::span<const double> units) {
+  MetricInput input(targets, nodes, scores, 1.0);
+  if (!units.empty()) input.use_units(units);
+  return input.value(metric);
 }
 
 std::vector<double> logits_of(Task task, std::span<const NodeId> nodes, int64_t width, const Scores& scores) {

@@ -91,7 +91,7 @@ std::string Predictions::predicted_name(const double* row) const {
   for (int64_t c = 0; c < targets_.width; ++c) {
     if (row[c] > 0.5) names.push_back(name_of(c));
   }
-  return join(names, " ");
+  return join(names, "|");
 }
 
 std::string Predictions::set_text(const double* row) const {
@@ -112,16 +112,23 @@ std::string Predictions::set_text(const double* row) const {
 
 std::string Predictions::label_text(NodeId node) const {
   if (targets_.task == Task::kClassification) return name_of(targets_.classes[node]);
-  std::vector<std::string> parts;
+  std::vector<std::string> names;
   for (int64_t c = 0; c < targets_.width; ++c) {
     const double value = targets_.values[node * targets_.width + c];
-    if (targets_.task == Task::kRegression) {
-      parts.push_back(std::isnan(value) ? "" : fmt::format("{}", value));
-    } else if (value > 0.5) {
-      parts.push_back(name_of(c));
-    }
+    if (value > 0.5) names.push_back(name_of(c));
+    if (std::isnan(value)) names.push_back(name_of(c) + "?");
   }
-  return join(parts, targets_.task == Task::kRegression ? "," : " ");
+  return join(names, "|");
+}
+
+template <class Visit>
+void Predictions::visit_label(NodeId node, const Visit& visit) const {
+  const bool known = targets_.size() > 0 && targets_.known(node);
+  if (targets_.task != Task::kRegression) return visit("label", known ? Cell(label_text(node)) : Cell());
+  for (int64_t c = 0; c < targets_.width; ++c) {
+    const double value = known ? targets_.values[node * targets_.width + c] : std::nan("");
+    visit(targets_.width == 1 ? "label" : "label " + name_of(c), std::isnan(value) ? Cell() : Cell(value));
+  }
 }
 
 // What is predicted and how surely, up to the probabilities.
@@ -161,8 +168,7 @@ void Predictions::visit_row(NodeId node, const Visit& visit) const {
   const int64_t width = targets_.width;
   visit("id", Cell(dataset_.node_id(node)));
   visit_predicted(node, predicted_.data() + node * width, visit);
-  const bool known = targets_.size() > 0 && targets_.known(node);
-  visit("label", known ? Cell(label_text(node)) : Cell());
+  visit_label(node, visit);
   visit("part", Cell(std::string(part_name(parts_[node]))));
   for (int64_t c = 0; c < width; ++c)
     visit("network " + name_of(c), Cell(double{network_[node * width + c]}));

@@ -75,6 +75,10 @@ std::vector<std::string> result_warnings(const Dataset& dataset, const TrainRequ
   }
   const MetricInfo& metric = find_metric(dataset.targets.task, request.learn.metric);
   const double reached = mean_of(results, test_of);
+  if (std::isnan(reached)) {
+    warnings.push_back(fmt::format(
+        "the {} of the test nodes is undefined: too few nodes, or one class or value only", metric.name));
+  }
   const auto compare = [&](const char* what, double baseline) {
     const bool better = metric.higher_is_better ? reached > baseline : reached < baseline;
     if (!std::isfinite(reached) || !std::isfinite(baseline) || better) return;
@@ -116,7 +120,8 @@ nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& 
                        {"linear", part_json(results, linear_of)}};
   json["coverage"] = {{"asked", request.coverage}, {"test", spread(coverage)}, {"size", spread(sizes)}};
   json["temperature"] = temperatures;
-  json["split"] = {{"spec", split_of_run(dataset, request.split, 0).spec}, {"runs", splits}};
+  json["split"] = {{"spec", request.split == "auto" ? automatic_split(dataset) : request.split},
+                   {"runs", splits}};
   json["warnings"] = result_warnings(dataset, request, results);
   json["epochs"] = epochs;
   json["best_epoch"] = best;

@@ -43,9 +43,9 @@ SingleRun::SingleRun(const Dataset& dataset, const Training& training, const Gra
   split_ = split_of(request, dataset, training.run);
   scaling_ = scaling_for(split_);
   targets_ = scaling_.apply(dataset.targets);
-  trainer_ =
-      std::make_unique<Trainer>(LearnInput{dataset.graph, targets_, split_, graph, features, request.model,
-                                           request.model_options, request.learn, seed_, network_from()});
+  trainer_ = std::make_unique<Trainer>(LearnInput{dataset.graph, targets_, split_, graph, features,
+                                                  request.model, request.model_options, request.learn, seed_,
+                                                  network_from(), scaling_.deviation()});
   if (!folder_.empty() && std::filesystem::exists(checkpoint_path(folder_))) {
     trainer_->load_checkpoint(checkpoint_path(folder_));
   }

@@ -93,13 +93,21 @@ void Trainer::measure_epoch(const Scores& scores, EpochRecord& record) const {
     record.test_metric = number[2];
     return;
   }
-  record.train_metric = measure_one(targets, input_.split.train, scores, metric_);
-  record.val_metric = measure_one(targets, input_.split.val, scores, metric_);
-  record.test_metric = measure_one(targets, input_.split.test, scores, metric_);
+  record.train_metric = measure_one(targets, input_.split.train, scores, metric_, input_.units);
+  record.val_metric = measure_one(targets, input_.split.val, scores, metric_, input_.units);
+  record.test_metric = measure_one(targets, input_.split.test, scores, metric_, input_.units);
 }
 
 bool Trainer::fails(const EpochRecord& record) {
-  if (std::isfinite(record.loss) && std::isfinite(record.val_loss)) return false;
+  if (std::isfinite(record.loss) && std::isfinite(record.val_loss)) {
+    if (!by_metric() || keeps_last() || record.epoch > 0 || !std::isnan(record.val_metric)) return false;
+    failure_ = fmt::format(
+        "the {} of the validation nodes is undefined (one class or one value only?), so that no "
+        "epoch can be chosen by it; use --select loss, another --metric or another --split",
+        metric_.name);
+    finished_ = true;
+    return true;
+  }
   std::string what =
       fmt::format("the {} is not finite", std::isfinite(record.loss) ? "validation loss" : "loss");
   for (const Buffer& each : learner_->state()) {
@@ -122,8 +130,10 @@ double Trainer::selected_by(const EpochRecord& record) const {
   return metric_.higher_is_better ? -record.val_metric : record.val_metric;
 }
 
+// The kernel measures in the units that are learned in, which R2 of one column does not see.
 bool Trainer::has_device_metric() const {
-  return metric_.name == metrics_of(input_.targets.task).front().name;
+  return metric_.name == metrics_of(input_.targets.task).front().name &&
+         (input_.units.empty() || input_.targets.width == 1);
 }
 
 void Trainer::keep_best() {

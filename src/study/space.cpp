@@ -86,7 +86,10 @@ class Description {
   Layer layer(const Json& object) const {
     Layer layer{member(object, "fixed", Json::object()), member(object, "search", Json::object()),
                 member(object, "include", Json::array())};
-    for (const char* name : {"runs", "device", "checkpoint_every"}) {
+    if (layer.search.contains("metric"))
+      fail_usage(
+          fmt::format("{}: \"search\" cannot choose \"metric\", by which options are compared", file_));
+    for (const char* name : {"runs", "device", "checkpoint_every", "coverage", "baselines"}) {
       if (layer.fixed.contains(name)) {
         fail_usage(fmt::format("{}: \"fixed\" has no use for \"{}\", which changes no result", file_, name));
       }

@@ -234,7 +234,7 @@ TEST_F(Explain, BadRequestsAreOneLine) {
   expect_refused({"explain", out, "--node", "dan", "--class", "blu", "--quiet"}, 2,
                  "qw explain: --class 'blu' is unknown; did you mean 'blue'? known: blue, red, all");
   expect_refused({"explain", out, "--quiet"}, 2, "qw: --node is required (see qw explain --help)");
-  expect_refused({"explain", out, "--node", "dan", "--run", "7", "--quiet"}, 1,
+  expect_refused({"explain", out, "--node", "dan", "--run", "7", "--quiet"}, 2,
                  "qw: " + out + " has the runs 0 to 0, so there is no run 7");
   expect_refused({"explain", "/nowhere", "--node", "dan"}, 1,
                  "qw: /nowhere/config.json: cannot read: No such file or directory");

@@ -169,7 +169,7 @@ TEST(Predictions, OfLabelsSayWhichMayBeMissing) {
   const std::vector<NodePart> parts(2, NodePart::kTest);
   const std::optional<PredictionSets> sets(std::in_place, Task::kMultiLabel, 2, calibration, 0.6);
   const std::string csv = Predictions(data, data.targets, scores, calibration, sets, parts).csv();
-  EXPECT_THAT(csv, testing::HasSubstr("\n\"a,b\",x,0.952574127,x,0.952574127,0.0474258732,x y,test,"));
+  EXPECT_THAT(csv, testing::HasSubstr("\n\"a,b\",x,0.952574127,x,0.952574127,0.0474258732,x|y,test,"));
   EXPECT_THAT(csv, testing::HasSubstr("\nc,x,0.524979188,x?|y?,"));
 }
 

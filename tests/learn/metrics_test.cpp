@@ -99,6 +99,19 @@ TEST(Metrics, OfValues) {
   expect_metrics(measure(targets, {}, scores), {{"r2", kNone}, {"mse", kNone}, {"mae", kNone}});
 }
 
+// Learned in columns of deviation 1, measured in those of before.
+TEST(Metrics, OfValuesAreInTheUnitsThatWereAskedFor) {
+  const Targets targets{Task::kRegression, 2, {}, {1, 2, 3, 5}, {}};
+  const Scores scores = scores_of({1.5, 2, 3, 4}, 2);
+  const std::vector<NodeId> both = {0, 1};
+  const std::vector<double> units = {10, 0.5};
+  const auto one = [&](const char* name) {
+    return measure_one(targets, both, scores, find_metric(Task::kRegression, name), units);
+  };
+  EXPECT_DOUBLE_EQ(one("mae"), (5 + 0 + 0 + 0.5) / 4);
+  EXPECT_DOUBLE_EQ(one("r2"), 1 - (25 + 0.25) / (2 * 100 + 2 * 0.5625));
+}
+
 TEST(Metrics, TheOneThatCountsIsTheFirst) {
   EXPECT_EQ(find_metric(Task::kClassification, "auto").name, "accuracy");
   EXPECT_EQ(find_metric(Task::kMultiLabel, "auto").name, "macro_f1");

@@ -123,6 +123,19 @@ INSTANTIATE_TEST_SUITE_P(Trainer, StoppingBy,
                                                                                      : "LogLoss");
                          });
 
+TEST(Trainer, RefusesToChooseByAMetricThatIsUndefined) {
+  Problem problem = small_problem("ce");
+  problem.options.select = "metric";
+  problem.options.metric = "roc_auc";
+  std::erase_if(problem.split.val, [&](NodeId node) { return problem.data.targets.classes[node] != 0; });
+  const Training training(problem);
+  Trainer trainer(training.input());
+  EXPECT_EQ(
+      test::error_of([&] { trainer.run(); }),
+      "the roc_auc of the validation nodes is undefined (one class or one value only?), so that no epoch can "
+      "be chosen by it; use --select loss, another --metric or another --split");
+}
+
 TEST(Trainer, MetricsThatHaveNoKernelAreMeasuredOnTheHost) {
   Problem problem = small_problem("ce");
   problem.options.metric = "roc_auc";

@@ -240,6 +240,8 @@ TEST(Space, SaysWhatIsWrongWithOptions) {
   EXPECT_EQ(search("lr", 0.1), "f: \"lr\" needs a list of values");
   EXPECT_EQ(search("lr", {{"log", {0.1, 1}}}),
             "f: \"lr\" is a range, which strategy grid cannot walk; give a list");
+  EXPECT_EQ(search("metric", {"accuracy", "ece"}),
+            "f: \"search\" cannot choose \"metric\", by which options are compared");
   EXPECT_THAT(search("lrr", {1}), StartsWith("f: 'lrr' is unknown; did you mean 'lr'? known: "));
   EXPECT_THAT(search("lr", {-1}), StartsWith("f: lr '-1' "));
   EXPECT_THAT(search("model", {"gnc"}), StartsWith("f: model 'gnc' is unknown; did you mean 'gcn'?"));

@@ -37,6 +37,9 @@ struct LearnInput {
   uint64_t seed = 0;
   std::filesystem::path
       network_from;  // a model file: its network is taken and stays as it is; only the flow is learned
+  // By which values were divided before they became `targets`, column by column: metrics are in the units of
+  // before. Empty: they were not.
+  std::vector<double> units{};
 };
 
 // A number that was computed on a device and may still be there: to look at it is to wait for it.

@@ -39,9 +39,9 @@ struct MeasureOptions {
 // Of the sum of both scores, on `nodes` (those with a label count). NaN where there is nothing to measure.
 Metrics measure(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
                 const MeasureOptions& options = {});
-// One of them, for every epoch.
+// One of them, for every epoch. Values count in these units, column by column, or in their own.
 double measure_one(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
-                   const MetricInfo& metric);
+                   const MetricInfo& metric, std::span<const double> units = {});
 std::vector<ClassRow> by_class(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores);
 
 // Scores of these nodes as numbers, row by row [n * width]: logits of classes and labels (of probabilities,

@@ -1,10 +1,11 @@
 // What a training predicts, node by node, for people and for other programs.
 //
 // A row has: id; prediction; confidence (the calibrated probability of what is predicted; not for values);
-// set (classes with a | between them; labels likewise, with a ? behind those that may be missing) or low and
-// high (of a value); the probabilities; label, where it is known; part (train, val, test, new, or nothing);
-// what the network says and what transport adds, for each class, label or value. An ensemble also has spread:
-// the standard deviation between its runs of the probability (or value) of what is predicted.
+// set or low and high (of a value); the probabilities; label, where it is known; part (train, val, test, new,
+// or nothing); what the network says and what transport adds, for each class, label or value. Several names
+// have a | between them; a ? stands behind a label of a set that may be missing, and behind one that is not
+// known. Several values have a column each. An ensemble also has spread: the standard deviation between its
+// runs of the probability (or value) of what is predicted.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -44,7 +45,9 @@ class Predictions {
   std::string name_of(int64_t column) const;
   std::string predicted_name(const double* row) const;
   std::string set_text(const double* row) const;
-  std::string label_text(NodeId node) const;  // of one that is known
+  template <class Visit>
+  void visit_label(NodeId node, const Visit& visit) const;
+  std::string label_text(NodeId node) const;  // of classes and labels, where known
 
   const Dataset& dataset_;
   const Targets& targets_;

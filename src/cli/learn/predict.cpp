@@ -145,6 +145,10 @@ void evaluate(const EvalArguments& arguments, const GlobalOptions& global) {
         "train "
         "with one split for all (--split-file)");
   }
+  std::vector<std::string> counts{"nodes"};
+  for (const NodePart part : {NodePart::kTrain, NodePart::kVal, NodePart::kTest})
+    counts.push_back(fmt::format("{}", ensemble.nodes_of(part).size()));
+  table.add(counts);
   for (size_t m = 0; m < metrics[0].size(); ++m) {
     std::vector<std::string> row{metrics[0][m].first};
     for (const Metrics& part : metrics) row.push_back(fmt::format("{:.4f}", part[m].second));

@@ -123,8 +123,19 @@ void say_what_is_guessed(const Dataset& dataset, const TrainRequest& request) {
   if (request.scale_features == "auto" && scaling.kind() != "none") say(scaling.summary());
   const RunSplit chosen = split_of_run(dataset, request.split, 0);
   const bool stored = chosen.spec.starts_with("stored");
-  if (request.runs > 1 && stored && dataset.splits.size() == 1)
-    say("all runs have the one stored split; --split stratified draws one for each");
+  const auto splits = static_cast<int64_t>(dataset.splits.size());
+  if (stored && request.runs > splits && request.split.find("index=") == std::string::npos) {
+    say(splits == 1
+            ? "all runs have the one stored split; --split stratified draws one for each"
+            : fmt::format("{} runs take turns at {} stored splits; --split stratified draws one for each",
+                          request.runs, splits));
+  }
+  if (dataset.graph.directed() && (request.model == "bernnet" || request.model == "chebnetii")) {
+    say(fmt::format(
+        "{} weighs an edge by the incoming edges of both ends: nodes without any send nothing; --model "
+        "gcn or graphsage hear them",
+        request.model));
+  }
   if (chosen.spec.starts_with("kfold") && request.runs == 1 &&
       request.split.find("fold=") == std::string::npos)
     say(fmt::format("{}: one fold of those that --runs would go through", chosen.spec));
@@ -151,6 +162,28 @@ void complete_request(const CLI::App& command, TrainArguments& arguments) {
   }
 }
 
+// An option that would change nothing is a misunderstanding.
+void refuse_ignored(const TrainArguments& arguments) {
+  const LoadOptions& load = arguments.data.load;
+  const TrainRequest& request = arguments.request;
+  const bool own_split = request.split == "auto" || request.split == "stored";
+  for (const auto& [option, value] :
+       {std::pair{"--split-file", &load.split_file}, std::pair{"--split-column", &load.split_column}}) {
+    if (value->empty() || own_split) continue;
+    fail_usage(
+        fmt::format("qw train: {} says who trains: leave --split out, or give --split stored", option));
+  }
+  const bool sees_no_edges =
+      request.model == "mlp" && (request.learn.solver == "ce" || request.learn.solver == "mse");
+  if (!load.edge_weight.empty() && sees_no_edges)
+    fail_usage("qw train: --edge-weight has no use with --model mlp, which does not see the edges");
+  if (!load.edge_cost.empty() && !find_solver(request.learn.solver).has_flow) {
+    fail_usage(
+        fmt::format("qw train: --edge-cost has no use with --solver {}, which moves nothing along edges",
+                    request.learn.solver));
+  }
+}
+
 // And what depends on it.
 void suit_request(const CLI::App& command, const Dataset& dataset, TrainArguments& arguments) {
   const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
@@ -162,10 +195,7 @@ void suit_request(const CLI::App& command, const Dataset& dataset, TrainArgument
                                 known_presets(arguments)),
                arguments.request);
   }
-  if (!arguments.data.load.split_file.empty() && arguments.request.split != "auto" &&
-      arguments.request.split != "stored") {
-    fail_usage("qw train: --split-file says who trains: leave --split out, or give --split stored");
-  }
+  refuse_ignored(arguments);
 }
 
 void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {

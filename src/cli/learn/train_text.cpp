@@ -70,6 +70,11 @@ std::string certainty_text(const Dataset& dataset, const TrainRequest& request,
     coverage.push_back(result.certainty.coverage);
     size.push_back(result.certainty.size);
   }
+  if (results.front().split.all.val == 0) {
+    return "there are no validation nodes: the last epoch counts, nothing is calibrated, and sets hold "
+           "everything "
+           "(--split)\n";
+  }
   const double reached = summarise(coverage).mean, mean_size = summarise(size).mean;
   if (!std::isfinite(reached) || !std::isfinite(mean_size)) return "";
   const bool values = dataset.targets.task == Task::kRegression;
@@ -90,8 +95,9 @@ std::string training_text(const Dataset& dataset, const TrainRequest& request,
   if (results.size() == 1 && !results.front().classes.empty()) {
     TextTable classes({"class", "test nodes", "precision", "recall", "F1"});
     for (const ClassRow& row : results.front().classes) {
-      classes.add({printable(row.name), fmt::format("{}", row.nodes), fmt::format("{:.3f}", row.precision),
-                   fmt::format("{:.3f}", row.recall), fmt::format("{:.3f}", row.f1)});
+      const auto share = [&](double value) { return row.nodes == 0 ? "-" : fmt::format("{:.3f}", value); };
+      classes.add({printable(row.name), fmt::format("{}", row.nodes), share(row.precision), share(row.recall),
+                   share(row.f1)});
     }
     text += "\n" + classes.text();
   }
