@@ -351,7 +351,7 @@ std::vector<FrontDoorCase> numbers() {
             {0, {}, {}, {{"/columns/0/type", "categories"}, {"/columns/0/categories", 3}}}),
       edges_only("EdgeCostsWithCommas", "a;b;km\n0;1;2,5\n1;2;3\n", "--edge-cost km --decimal ,",
                  {0, {}, {}, {{"/edge_costs", true}}}),
-      edges_only("EdgeCostsNeedTheOption", "a;b;km\n0;1;2,5\n1;2;3\n", "--edge-cost km",
+      edges_only("EdgeCostsAmongCommasNeedTheOption", "a,b,km\n0,1,\"2,5\"\n1,2,3\n", "--edge-cost km",
                  {1, {"e.csv:2: edge cost '2,5' has a decimal comma; say --decimal ,"}, {}, {}}),
   };
 }
