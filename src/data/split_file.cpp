@@ -86,7 +86,8 @@ std::vector<Split> read_csv(const std::string& text, const std::string& label, c
 NodeId node_of_number(const nlohmann::json& node, int64_t nodes, const std::string& place) {
   const int64_t number = node.is_number_integer() ? node.get<int64_t>() : -1;
   if (number < 0 || number >= nodes)
-    fail(fmt::format("{}: {} is no node number from 0 to {}", place, node.dump(), nodes - 1));
+    fail(fmt::format("{}: {} is no node number from 0 to {}{}", place, node.dump(), nodes - 1,
+                     node.is_string() ? "; node ids stand under \"ids\"" : ""));
   return static_cast<NodeId>(number);
 }
 
@@ -120,6 +121,10 @@ Split read_json(const std::string& text, const std::string& label, const Dataset
                      nodes));
   }
   const nlohmann::json& parts = by_ids ? document.at("ids") : document;
+  if (!parts.contains("train")) {
+    fail(fmt::format("{}: has no \"train\"{}; expected lists of nodes, train, val and test", label,
+                     by_ids ? " in \"ids\"" : ""));
+  }
   const NodeIds ids = ids_of(dataset);
   Split split;
   for (const char* part : {"train", "val", "test"}) {

@@ -37,6 +37,9 @@ std::vector<FrontDoorCase> cases_of_one_bad_id() {
               "--target y"),
       refused("AUserIdThatIsMistyped", "age,user_id\n33,0\n41,1\n25,2\n52,4\n",
               {"e.csv:4: node id '3' is not in", "--id row-number counts rows instead"}),
+      refused(
+          "AMistypedIdBesideOtherSmallNumbers", "code,children\n1,3\n7,2\n2,1\n3,0\n",
+          {"e.csv:2: node id '0' is not in", "column 'code' was taken for the node id: --id names another"}),
       with_edges("RowsInsteadOfABadColumn", kRing, "id,y\n3,a\n2,b\n1,b\n9,a\n", "--id row-number --drop id",
                  {}, {"node id"}, 0, {{"/nodes", 4}, {"/edges", 4}}),
       with_edges("AMistypedIdAdded", kRing, "id,w\n3,.5\n2,1\n1,2\n9,3\n", "--unknown-nodes add",

@@ -84,8 +84,7 @@ bool is_reserved(const std::string& column, const LoadOptions& options) {
          std::find(options.features.begin(), options.features.end(), column) != options.features.end();
 }
 
-// Columns of different cells that hold at least half of the ends, the best first: those that hold all, those
-// named like ids, the others from left to right, and last those that only count the rows.
+// Columns of different cells that hold at least half of the ends, from left to right.
 std::vector<Candidate> find_candidates(const NodeText& nodes, const NodeIds& ends, const std::string& index,
                                        const LoadOptions& options) {
   const std::vector<std::string> names = header_names(nodes);
@@ -106,11 +105,17 @@ std::vector<Candidate> find_candidates(const NodeText& nodes, const NodeIds& end
     candidate.permutation = is_permutation_from(cells, 0) || is_permutation_from(cells, 1);
     candidates.push_back(std::move(candidate));
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-    return std::tuple(!a.is_last_choice(), a.hits, a.named_as_id) >
-           std::tuple(!b.is_last_choice(), b.hits, b.named_as_id);
-  });
   return candidates;
+}
+
+// The best first: those that hold all ends, those named like ids, the others, and last those that only count
+// the rows. Where row numbers fit, any column of small numbers may hold all ends, and the name tells more.
+void sort_candidates(std::vector<Candidate>& candidates, bool rows_fit) {
+  const auto rank = [&](const Candidate& each) {
+    return std::tuple(!each.is_last_choice(), rows_fit && each.named_as_id, each.hits, each.named_as_id);
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) { return rank(a) > rank(b); });
 }
 
 // What the ends would be as row numbers.
@@ -148,8 +153,9 @@ std::string describe_choice(const NodeText& nodes, const std::vector<Candidate>&
   const std::string holds = best.hits == ends ? "the ends of all edges"
                                               : fmt::format("{} of the {} ends of edges", best.hits, ends);
   std::vector<std::string> others;
-  for (size_t k = 1; k < fitting.size() && fitting[k].hits == best.hits; ++k)
-    others.push_back(in_quotes(fitting[k].name));
+  for (size_t k = 1; k < fitting.size(); ++k) {
+    if (fitting[k].hits >= best.hits) others.push_back(in_quotes(fitting[k].name));
+  }
   return fmt::format("{}: column {} is the node id, since it holds {}; --id names another, or {}{}",
                      nodes.label, in_quotes(best.name), holds, kRowNumber,
                      others.empty() ? "" : fmt::format(" ({} would fit too)", join(others, ", ")));
@@ -244,6 +250,7 @@ IdSource guess_ids(const NodeText& nodes, const EdgeTable& edges, const std::str
     if (rows_fit && !lacks_ends && candidate.permutation) return false;
     return (rows_fit || (lacks_ends && numbers.all_numbers)) && !candidate.named_as_id;
   });
+  sort_candidates(fitting, rows_fit);
   const auto is_reserved = [](const Candidate& candidate) { return candidate.reserved; };
   if (!fitting.empty() && std::all_of(fitting.begin(), fitting.end(), is_reserved)) {
     fail_usage(

@@ -138,7 +138,8 @@ void join_edges(EdgeTable& table, const NodeIds& ids, IdSource source, const std
                       "edges out, --unknown-nodes add adds the nodes{}",
                       explain_unknown(unknown.id, ids, nodes_label), unknown.edges, join.unknown,
                       source == IdSource::kColumnBeforeRows
-                          ? fmt::format("; column {} was taken for the node id, --id {} counts rows instead",
+                          ? fmt::format("; column {} was taken for the node id: --id names another, --id {} "
+                                        "counts rows instead",
                                         in_quotes(options.id), kRowNumber)
                           : ""));
     }

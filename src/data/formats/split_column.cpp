@@ -136,10 +136,10 @@ MaskSplit choose_split(const NodeText& nodes, LoadOptions& options, std::vector<
           nodes.label, in_quotes(name), printable(name)));
     } else {
       options.drop.push_back(name);
-      notes.push_back(
-          fmt::format("{}: column {} names the parts of a split, too, and is no feature; --split-column {} "
-                      "takes it, --features can name it",
-                      nodes.label, in_quotes(name), printable(name)));
+      notes.push_back(fmt::format(
+          "{}: column {} names the parts of a split, too, and is no feature; --split-column can name "
+          "it, or --features",
+          nodes.label, in_quotes(name)));
     }
   }
   return choose_masks(nodes, names, is_wanted, options, notes);
