@@ -34,7 +34,13 @@ std::vector<FrontDoorCase> cases_of_columns() {
   FrontDoorCase info = six("ASplitIsNoFeature", "part", parts, "", {});
   info.command.replace(0, 10, "data info");
   info.values = {{"/features", 1}, {"/columns/3/role", "split"}, {"/splits", 1}};
+  FrontDoorCase untargeted =
+      six("PartsWithoutATarget", "part", parts, "",
+          {"column 'part' names the parts of a split and is no feature"}, {"who trains"});
+  untargeted.command = "data info --json --edges DIR/e.csv --nodes DIR/n.csv --drop y";
+  untargeted.values = {{"/features", 1}, {"/splits", 0}};
   return {
+      untargeted,
       six("AColumnSaysWhoTrains", "phase", parts, "",
           {"column 'phase' says who trains; --split stratified draws another, --features phase makes it a "
            "feature"},
@@ -47,7 +53,7 @@ std::vector<FrontDoorCase> cases_of_columns() {
       six("PartsNamed", "phase", parts, "--split-column phase", {}, {"who trains"}, {{"/train", {0, 1}}}),
       six("TheFirstOfTwo", "one,two", folds, "",
           {"column 'one' says who trains",
-           "column 'two' names the parts of a split, too, and is no feature; "
+           "column 'two' names the parts of a split and is no feature; "
            "--split-column can name it, or --features"},
           {}, {{"/train", {0, 1}}, {"/test", {3, 5}}}),
       six("WithoutAnyTrain", "exam", {"test", "val", "test", "val", "test", "val"}, "", {}, {"who trains"},

@@ -196,7 +196,7 @@ void choose_ends(const LoadOptions& options, const Sample& sample, EdgeLayout& l
   const Ends known = layout.has_header ? ends_by_name(layout.names) : Ends{};
   if (layout.tail == kNoColumn && layout.head == kNoColumn) {
     const bool index_first = !known.found() && layout.width >= 3 && layout.has_header &&
-                             layout.names[0].empty() && counts_rows(sample, 0);
+                             is_unnamed(layout.names[0]) && counts_rows(sample, 0);
     const Ends ends = known.found() ? known : index_first ? Ends{1, 2} : Ends{0, 1};
     layout.tail = ends.tail;
     layout.head = ends.head;
@@ -285,13 +285,19 @@ void find_decimal_commas(const Sample& sample, EdgeLayout& layout) {
 
 bool is_used(const Sample& sample, size_t column, const EdgeLayout& layout) {
   return column == layout.tail || column == layout.head || column == layout.cost || column == layout.weight ||
-         (layout.names[column].empty() && counts_rows(sample, column));
+         (is_unnamed(layout.names[column]) && counts_rows(sample, column));
 }
 
+// Numbers, perhaps with gaps.
 bool has_numbers(const Sample& sample, size_t column, const EdgeLayout& layout) {
-  return std::all_of(sample.begin(), sample.end(), [&](const auto& row) {
-    return is_number(row[column]) || (may_have_decimal_commas(layout) && parse_finite(row[column], {','}));
-  });
+  bool has_one = false;
+  for (const auto& row : sample) {
+    const bool is_one =
+        is_number(row[column]) || (may_have_decimal_commas(layout) && parse_finite(row[column], {','}));
+    if (!is_one && !row[column].empty()) return false;
+    has_one = has_one || is_one;
+  }
+  return has_one;
 }
 
 // A column of numbers that nobody asked for may well be a weight.
@@ -385,7 +391,11 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   }
   if (fields.size() < (layout.style.attributes ? 3 : 2)) {
     fail_at_line(label, scanner.line(),
-                 fmt::format("an edge needs two ends, but there is one column: {}", in_quotes(fields[0])));
+                 fmt::format("an edge needs two ends, but there is one column: {}{}", in_quotes(fields[0]),
+                             fields[0].find('|') == std::string_view::npos
+                                 ? ""
+                                 : "; fields are divided by commas, semicolons, tabs or blanks, or by what a "
+                                   "first line such as sep=| names"));
   }
   judge_first_row(fields, options, layout);
   layout.table = layout.rows = body;

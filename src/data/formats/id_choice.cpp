@@ -53,9 +53,8 @@ struct Candidate {
   bool is_last_choice() const { return is_index || (counts && !named_as_id); }
 };
 
-// pandas calls the index "Unnamed: 0" when it reads what it wrote.
 bool is_index_name(const std::string& column, const std::string& index) {
-  return (!index.empty() && column == index) || column.starts_with("Unnamed: ");
+  return (!index.empty() && column == index) || is_unnamed(column);
 }
 
 // How many ends stand in each column; -1 where a column cannot be the id because an end stands there twice.

@@ -120,9 +120,8 @@ MaskSplit choose_masks(const NodeText& nodes, const std::vector<std::string>& na
 }  // namespace
 
 MaskSplit choose_split(const NodeText& nodes, LoadOptions& options, std::vector<std::string>& notes) {
-  if (options.target.empty()) return {};
   const std::vector<std::string> names = header_names(nodes);
-  bool is_wanted = options.split_column.empty() && options.split_file.empty();
+  bool is_wanted = !options.target.empty() && options.split_column.empty() && options.split_file.empty();
   const std::vector<bool> has_parts = columns_of_parts(nodes, names, options);
   for (size_t column = 0; column < names.size(); ++column) {
     const std::string& name = names[column];
@@ -136,10 +135,10 @@ MaskSplit choose_split(const NodeText& nodes, LoadOptions& options, std::vector<
           nodes.label, in_quotes(name), printable(name)));
     } else {
       options.drop.push_back(name);
-      notes.push_back(fmt::format(
-          "{}: column {} names the parts of a split, too, and is no feature; --split-column can name "
-          "it, or --features",
-          nodes.label, in_quotes(name)));
+      notes.push_back(
+          fmt::format("{}: column {} names the parts of a split and is no feature; --split-column can name "
+                      "it, or --features",
+                      nodes.label, in_quotes(name)));
     }
   }
   return choose_masks(nodes, names, is_wanted, options, notes);
