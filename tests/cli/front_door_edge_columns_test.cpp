@@ -45,6 +45,16 @@ std::vector<FrontDoorCase> cases_of_columns() {
             "--header no --source 1 --destination 3", {}, {{"/nodes", 3}, {"/edges", 3}}),
       refused("TriplesWithAHeader", "e.csv", "subject,predicate,object\n1,cites,2\n2,cites,3\n",
               {"column 'predicate' is 'cites' in all rows", "--source subject --destination object reads"}),
+      edges("NumbersWithGapsThatAreNotUsed", "e.csv", "from,to,w,note\nann,bob,2,\nbob,cy,,\n", "",
+            {"column 'w' is not used; --edge-weight w"}, {{"/edges", 2}}, {"of text", "note"}),
+      edges("UnnamedIndex", "e.csv", "Unnamed: 0,person,friend\n0,5,6\n1,6,7\n2,7,5\n", "",
+            {"edges go from column 'person' to column 'friend'; --source"}, {{"/nodes", 3}, {"/edges", 3}},
+            {"not used"}),
+      refused(
+          "Bars", "e.csv", "a|b\nb|c\n",
+          {"e.csv:1: an edge needs two ends, but there is one column: 'a|b'; fields are divided by commas, "
+           "semicolons, tabs or blanks, or by what a first line such as sep=| names"},
+          1),
       edges("AWeightedStar", "e.csv", "leaf,centre,km\na,hub,1.5\nb,hub,2\nc,hub,3\n", "--edge-cost km", {},
             {{"/nodes", 4}, {"/edges", 3}, {"/edge_costs", true}}),
       edges("Neo4j", "e.csv", ":START_ID,since,:END_ID,:TYPE\n7,2001,8,KNOWS\n8,2004,9,LIKES\n", "",
