@@ -32,14 +32,6 @@ bool is_permutation_from(const std::vector<std::string>& cells, int64_t first) {
   });
 }
 
-// --target may name several columns.
-bool is_target(const std::string& column, const LoadOptions& options) {
-  const std::vector<std::string> targets = split(options.target, ',');
-  return column == options.target ||
-         std::any_of(targets.begin(), targets.end(),
-                     [&](const std::string& target) { return trim(target) == column; });
-}
-
 struct Candidate {
   size_t column = 0;
   std::string name;
@@ -174,14 +166,6 @@ IdSource choose_rows(const NodeText& nodes, const EndNumbers& ends, int64_t rows
       fmt::format("{}: row i, counted from 0, is node i{}; --id names a column of ids", nodes.label,
                   doubtful ? ", and node 0 has no edge: if your nodes count from 1, give them ids" : ""));
   return IdSource::kRowsFromZero;
-}
-
-bool is_free(const std::string& column, const LoadOptions& options) {
-  const auto lists = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), column) != names.end();
-  };
-  return column != options.id && !is_target(column, options) && column != options.split_column &&
-         !lists(options.features) && !lists(options.drop);
 }
 
 // Names that mean ids and nothing else.

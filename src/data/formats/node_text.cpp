@@ -1,5 +1,7 @@
 #include "data/formats/node_text.h"
 
+#include <algorithm>
+
 #include "data/formats/node_ids.h"
 
 namespace qw {
@@ -37,6 +39,21 @@ bool are_distinct(const std::vector<std::string>& cells) {
 
 bool counts_rows(const std::vector<std::string>& cells) {
   return count_from(cells, 0) || count_from(cells, 1);
+}
+
+bool is_target(const std::string& column, const LoadOptions& options) {
+  const std::vector<std::string> targets = split(options.target, ',');
+  return column == options.target ||
+         std::any_of(targets.begin(), targets.end(),
+                     [&](const std::string& target) { return trim(target) == column; });
+}
+
+bool is_free(const std::string& column, const LoadOptions& options) {
+  const auto lists = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), column) != names.end();
+  };
+  return column != options.id && !is_target(column, options) && column != options.split_column &&
+         !lists(options.features) && !lists(options.drop);
 }
 
 }  // namespace qw

@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "data/formats/csv.h"
+#include "qw/data/load.h"
 
 namespace qw {
 
@@ -39,5 +40,8 @@ bool are_distinct(const std::vector<std::string>& cells);
 
 // Whether the cells are 0, 1, 2, ... or 1, 2, 3, ...
 bool counts_rows(const std::vector<std::string>& cells);
+
+bool is_target(const std::string& column, const LoadOptions& options);  // --target may name several columns
+bool is_free(const std::string& column, const LoadOptions& options);    // no option names it
 
 }  // namespace qw

@@ -19,15 +19,6 @@ bool lists(const std::vector<std::string>& names, const std::string& column) {
   return std::find(names.begin(), names.end(), column) != names.end();
 }
 
-bool is_free(const std::string& column, const LoadOptions& options) {
-  const std::vector<std::string> targets = split(options.target, ',');
-  const bool is_target = column == options.target ||
-                         std::any_of(targets.begin(), targets.end(),
-                                     [&](const std::string& target) { return trim(target) == column; });
-  return column != options.id && !is_target && !lists(options.features, column) &&
-         !lists(options.drop, column);
-}
-
 // Which columns have nothing but names of parts, train and another among them.
 std::vector<bool> columns_of_parts(const NodeText& nodes, const std::vector<std::string>& names,
                                    const LoadOptions& options) {
@@ -125,7 +116,7 @@ MaskSplit choose_split(const NodeText& nodes, LoadOptions& options, std::vector<
   const std::vector<bool> has_parts = columns_of_parts(nodes, names, options);
   for (size_t column = 0; column < names.size(); ++column) {
     const std::string& name = names[column];
-    if (!has_parts[column] || name == options.split_column) continue;
+    if (!has_parts[column]) continue;
     if (is_wanted) {
       options.split_column = name;
       is_wanted = false;
