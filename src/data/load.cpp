@@ -187,14 +187,10 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
       "missing_features", options.missing_features, {"auto", "degree", "constant", "none"},
       "for data without features: degree, clustering, core number and the neighbours' degree, or "
       "the same 1 for every node; auto: degree");
-  table.add(
-      "split_column", options.split_column, "COL",
-      "node CSV: column of train, val, test; without it the column that has nothing else, if there is a "
-      "target");
+  table.add("split_column", options.split_column, "COL", "node CSV: column of train, val, test (else found)");
   table.add(
       "split_file", options.split_file, "FILE",
-      "CSV of node ids and parts (train, val, test), one column for each run, with or without header; or "
-      "JSON of qw data split");
+      "CSV of node ids and parts (train, val, test), one column for each run; or JSON of qw data split");
   table.add("source", options.source, "COL",
             "edge CSV: column that edges come from; columns without a header are called 1, 2, 3, ...");
   table.add("destination", options.destination, "COL", "edge CSV: column that edges go to");
