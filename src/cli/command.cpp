@@ -19,6 +19,8 @@ std::string option_name(const Field& field) {
   return name;
 }
 
+bool is_list(const Field& field) { return std::holds_alternative<std::vector<std::string>*>(field.target); }
+
 void write_all(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail("cannot write to standard output");
@@ -30,9 +32,11 @@ void write_all(const std::string& text) {
 void add_options(CLI::App& app, const FieldTable& table) {
   for (const Field& field : table.fields()) {
     const std::string option = option_name(field);
+    const bool may_be_empty = is_list(field) && !field.text().empty();  // no item is not the same as left out
     CLI::Option* added = app.add_option_function<std::string>(
         option,
-        [field, context = table.context(), option](const std::string& text) {
+        [field, context = table.context(), option, may_be_empty](const std::string& text) {
+          if (text.empty() && !may_be_empty) fail_usage(fmt::format("{}: {} is empty", context, option));
           field.set(text, context, option);
         },
         field.help);

@@ -49,9 +49,19 @@ nlohmann::ordered_json as_json(const Dataset& dataset, const Drawn& drawn) {
   nlohmann::ordered_json document = {{"name", dataset.name}, {"split", drawn.spec}};
   if (!drawn.is_stored()) document["seed"] = drawn.seed;
   document["classes"] = sizes_json(split_sizes(dataset.targets, drawn.split));
+  document["nodes"] = dataset.graph.num_nodes();
   document["train"] = drawn.split.train;
   document["val"] = drawn.split.val;
   document["test"] = drawn.split.test;
+  if (dataset.node_ids.empty()) return document;
+  const auto ids_of = [&](const std::vector<NodeId>& part) {
+    nlohmann::ordered_json ids = nlohmann::ordered_json::array();
+    for (const NodeId node : part) ids.push_back(dataset.node_id(node));
+    return ids;
+  };
+  document["ids"] = {{"train", ids_of(drawn.split.train)},
+                     {"val", ids_of(drawn.split.val)},
+                     {"test", ids_of(drawn.split.test)}};
   return document;
 }
 

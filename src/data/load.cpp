@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "core/text.h"
 #include "data/cache.h"
@@ -185,7 +187,7 @@ FieldTable load_fields(LoadOptions& options, std::string context) {
       "missing_features", options.missing_features, {"auto", "degree", "constant", "none"},
       "for data without features: degree, clustering, core number and the neighbours' degree, or "
       "the same 1 for every node; auto: degree");
-  table.add("split_column", options.split_column, "COL", "node CSV: column of train, val, test");
+  table.add("split_column", options.split_column, "COL", "node CSV: column of train, val, test (else found)");
   table.add(
       "split_file", options.split_file, "FILE",
       "CSV of node ids and parts (train, val, test), one column for each run; or JSON of qw data split");
@@ -238,6 +240,27 @@ void say_small_classes(Dataset& dataset) {
   }
 }
 
+void say_constant_values(Dataset& dataset) {
+  const Targets& targets = dataset.targets;
+  if (targets.task != Task::kRegression) return;
+  const auto name = [&](int64_t column) {
+    return in_quotes(targets.names.empty() ? std::to_string(column) : targets.names[column]);
+  };
+  for (int64_t column = 0; column < targets.width; ++column) {
+    double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+    for (int64_t node = 0; node < targets.size(); ++node) {
+      const double value = targets.values[node * targets.width + column];
+      if (std::isnan(value)) continue;
+      lowest = std::min(lowest, value);
+      highest = std::max(highest, value);
+    }
+    if (lowest != highest) continue;
+    dataset.notes.push_back(
+        fmt::format("the target{} is {} everywhere: nothing can be learned; --target names another",
+                    targets.width == 1 ? "" : " " + name(column), lowest));
+  }
+}
+
 Dataset read_dataset(const std::string& what, const LoadOptions& options) {
   if (!options.edges.empty()) {
     if (!what.empty())
@@ -287,6 +310,7 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
   }
   add_missing_features(dataset, options.missing_features);
   say_small_classes(dataset);
+  say_constant_values(dataset);
   make_text_valid(dataset);
   if (options.one_hot) dataset.targets = one_hot(dataset.targets);
   return dataset;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
@@ -18,54 +19,121 @@ NodeIds ids_of(const Dataset& dataset) {
                                   : NodeIds::named(dataset.node_ids, "the graph");
 }
 
-std::vector<Split> read_csv(const std::string& text, const std::string& label, const Dataset& dataset) {
-  CsvScanner scanner(text, label);
-  const CsvHeader header = read_header(scanner);
-  if (header.names.size() < 2) fail_at_line(label, 1, "expected a column of node ids and one of parts");
-  const NodeIds ids = ids_of(dataset);
-  std::vector<Split> splits(header.names.size() - 1);
-  std::vector<int64_t> line_of(ids.size(), 0);
-  std::vector<std::string_view> cells;
-  while (scanner.next(cells)) {
-    if (cells.size() != header.names.size()) {
-      fail_at_line(label, scanner.line(),
-                   fmt::format("{} fields, expected {} as in the header", cells.size(), header.names.size()));
+// Whether the first row is a node and its parts.
+bool is_row_of_parts(const std::vector<std::string_view>& cells, const NodeIds& ids) {
+  Split parts;
+  bool has_part = false;
+  for (size_t column = 1; column < cells.size(); ++column) {
+    const std::string_view cell = trim(cells[column]);
+    if (!cell.empty() && part_named(parts, cell) == nullptr) return false;
+    has_part = has_part || !cell.empty();
+  }
+  return has_part && (ids.find(trim(cells[0])) || !is_id_name(trim(cells[0])));
+}
+
+// Takes the rows of one file.
+class PartsReader {
+ public:
+  PartsReader(const std::string& label, const NodeIds& ids, size_t runs)
+      : label_(label), ids_(ids), splits_(runs), line_of_(ids.size(), 0) {}
+
+  void take(const std::vector<std::string_view>& cells, int64_t line) {
+    if (cells.size() != splits_.size() + 1) {
+      fail_at_line(
+          label_, line,
+          fmt::format("{} fields, expected {} as in the first line", cells.size(), splits_.size() + 1));
     }
-    const auto node = ids.find(trim(cells[0]));
-    if (!node) fail_at_line(label, scanner.line(), ids.explain(trim(cells[0])));
-    if (line_of[*node] != 0) {
-      fail_at_line(label, scanner.line(),
-                   fmt::format("node id {} stands already in line {}", in_quotes(cells[0]), line_of[*node]));
+    const auto node = ids_.find(trim(cells[0]));
+    if (!node) fail_at_line(label_, line, ids_.explain(trim(cells[0])));
+    if (line_of_[*node] != 0) {
+      fail_at_line(label_, line,
+                   fmt::format("node id {} stands already in line {}", in_quotes(cells[0]), line_of_[*node]));
     }
-    line_of[*node] = scanner.line();
-    for (size_t run = 0; run < splits.size(); ++run) {
+    line_of_[*node] = line;
+    for (size_t run = 0; run < splits_.size(); ++run) {
       const std::string_view part = trim(cells[run + 1]);
       if (part.empty()) continue;
-      std::vector<NodeId>* members = part_named(splits[run], part);
+      std::vector<NodeId>* members = part_named(splits_[run], part);
       if (members == nullptr) {
-        fail_at_line(label, scanner.line(),
+        fail_at_line(label_, line,
                      fmt::format("split {} is none of train, val, test or empty", in_quotes(part)));
       }
       members->push_back(*node);
     }
   }
-  return splits;
+
+  std::vector<Split> finish() { return std::move(splits_); }
+
+ private:
+  const std::string& label_;
+  const NodeIds& ids_;
+  std::vector<Split> splits_;
+  std::vector<int64_t> line_of_;
+};
+
+std::vector<Split> read_csv(const std::string& text, const std::string& label, const Dataset& dataset) {
+  CsvScanner scanner(text, label);
+  std::vector<std::string_view> cells;
+  if (!scanner.next(cells)) fail(fmt::format("{}: is empty; expected node ids and parts", label));
+  if (cells.size() < 2) fail_at_line(label, scanner.line(), "expected a column of node ids and one of parts");
+  const NodeIds ids = ids_of(dataset);
+  PartsReader reader(label, ids, cells.size() - 1);
+  if (is_row_of_parts(cells, ids)) reader.take(cells, scanner.line());
+  while (scanner.next(cells)) reader.take(cells, scanner.line());
+  return reader.finish();
 }
 
-Split read_json(const std::string& text, const std::string& label, int64_t nodes) {
+NodeId node_of_number(const nlohmann::json& node, int64_t nodes, const std::string& place) {
+  const int64_t number = node.is_number_integer() ? node.get<int64_t>() : -1;
+  if (number < 0 || number >= nodes)
+    fail(fmt::format("{}: {} is no node number from 0 to {}{}", place, node.dump(), nodes - 1,
+                     node.is_string() ? "; node ids stand under \"ids\"" : ""));
+  return static_cast<NodeId>(number);
+}
+
+NodeId node_of_id(const nlohmann::json& id, const NodeIds& ids, const std::string& place) {
+  const std::string name = id.is_string() ? id.get<std::string>() : id.dump();
+  const auto node = ids.find(name);
+  if (!node) fail(fmt::format("{}: {}", place, ids.explain(name)));
+  return *node;
+}
+
+void check_keys(const nlohmann::json& document, const std::string& label) {
+  static const std::vector<std::string> kKnown = {"train", "val",  "test",  "nodes",  "ids",
+                                                  "name",  "seed", "split", "classes"};
+  for (const auto& [key, value] : document.items()) {
+    if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
+      fail(fmt::format("{}: key {}", label, unknown_name(key, kKnown)));
+  }
+}
+
+// By ids where the file and the graph have them, else by node numbers, which mean this graph only if it has
+// as many nodes.
+Split read_json(const std::string& text, const std::string& label, const Dataset& dataset) {
   const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
   if (!document.is_object())
     fail(fmt::format("{}: is no split: expected CSV, or JSON with train, val, test", label));
+  check_keys(document, label);
+  const int64_t nodes = dataset.graph.num_nodes();
+  const bool by_ids = document.contains("ids") && !dataset.node_ids.empty();
+  if (!by_ids && document.contains("nodes") && document.at("nodes") != nodes) {
+    fail(fmt::format("{}: is a split of {} nodes, but this graph has {}", label, document.at("nodes").dump(),
+                     nodes));
+  }
+  const nlohmann::json& parts = by_ids ? document.at("ids") : document;
+  if (!parts.contains("train")) {
+    fail(fmt::format("{}: has no \"train\"{}; expected lists of nodes, train, val and test", label,
+                     by_ids ? " in \"ids\"" : ""));
+  }
+  const NodeIds ids = ids_of(dataset);
   Split split;
   for (const char* part : {"train", "val", "test"}) {
-    if (!document.contains(part)) continue;
-    for (const nlohmann::json& node : document.at(part)) {
-      const int64_t number = node.is_number_integer() ? node.get<int64_t>() : -1;
-      if (number < 0 || number >= nodes) {
-        fail(fmt::format("{}: {} of \"{}\" is no node number from 0 to {}", label, node.dump(), part,
-                         nodes - 1));
-      }
-      part_named(split, part)->push_back(static_cast<NodeId>(number));
+    if (!parts.contains(part)) continue;
+    const std::string place = fmt::format("{}: \"{}\"", label, part);
+    if (!parts.at(part).is_array()) fail(fmt::format("{}: expected a list of nodes", place));
+    for (const nlohmann::json& node : parts.at(part)) {
+      part_named(split, part)
+          ->push_back(by_ids ? node_of_id(node, ids, place) : node_of_number(node, nodes, place));
     }
   }
   return split;
@@ -81,9 +149,9 @@ int64_t keep_labelled(std::vector<NodeId>& part, const Targets& targets) {
 
 std::vector<NodeId>* part_named(Split& split, std::string_view name) {
   const std::string part = lower(name);
-  if (part == "train") return &split.train;
-  if (part == "val" || part == "valid" || part == "validation") return &split.val;
-  return part == "test" ? &split.test : nullptr;
+  if (part == "train" || part == "training") return &split.train;
+  if (part == "val" || part == "valid" || part == "validation" || part == "dev") return &split.val;
+  return part == "test" || part == "testing" ? &split.test : nullptr;
 }
 
 std::vector<Split> read_split_file(const std::string& path, Dataset& dataset) {
@@ -93,7 +161,7 @@ std::vector<Split> read_split_file(const std::string& path, Dataset& dataset) {
     fail_usage("--split-file says who trains, but there is nothing to learn; name the target with --target");
   std::vector<Split> splits;
   if (path.ends_with(".json")) {
-    splits.push_back(read_json(text, label, dataset.graph.num_nodes()));
+    splits.push_back(read_json(text, label, dataset));
   } else {
     splits = read_csv(text, label, dataset);
   }

@@ -9,13 +9,14 @@
 
 namespace qw {
 
-// The part that is called so: train, val (valid, validation) or test, in upper or lower case; nullptr: none
-// of these.
+// The part that is called so: train (training), val (valid, validation, dev) or test (testing), in upper or
+// lower case; nullptr: none of these.
 std::vector<NodeId>* part_named(Split& split, std::string_view name);
 
-// A CSV with a header: node ids, then one column of parts (train, val, test or empty) for each run; or the
-// JSON of node numbers that `qw data split --out FILE.json` writes. Nodes that are not listed are in no part;
-// listed nodes without a label are left out, with a note. Throws qw::Error with file and line.
+// A CSV of node ids, then one column of parts (train, val, test or empty) for each run, with or without a
+// header; or the JSON that `qw data split --out FILE.json` writes, read by its "ids" where the graph has ids,
+// too, and else by node numbers of a graph of "nodes" nodes. Nodes that are not listed are in no part; listed
+// nodes without a label are left out, with a note. Throws qw::Error with file and line.
 std::vector<Split> read_split_file(const std::string& path, Dataset& dataset);
 
 }  // namespace qw

@@ -22,6 +22,9 @@ void check_rates(double train_rate, double val_rate) {
   }
 }
 
+// Without one, validation takes what rounding leaves.
+bool has_test_share(double train_rate, double val_rate) { return 1.0 - train_rate - val_rate > 1e-9; }
+
 void check_classes(const Targets& targets, const char* split) {
   if (targets.classes.empty()) {
     fail_usage(fmt::format("the {} split draws from each class, but the target is {}; use a random split",
@@ -116,7 +119,9 @@ Split random_split(const Targets& targets, uint32_t seed, double train_rate, dou
     fail_usage("a split needs labels, but no node has one; name the column to learn with --target");
   const std::vector<NodeId> order = random.choice(known, count);
   const int64_t train = std::min(count, round_half_even(train_rate * static_cast<double>(count)));
-  const int64_t val = std::min(count - train, round_half_even(val_rate * static_cast<double>(count)));
+  const int64_t val = has_test_share(train_rate, val_rate)
+                          ? std::min(count - train, round_half_even(val_rate * static_cast<double>(count)))
+                          : count - train;
   Split split;
   split.train.assign(order.begin(), order.begin() + train);
   split.val.assign(order.begin() + train, order.begin() + train + val);
@@ -180,7 +185,8 @@ PartSizes part_sizes(int64_t count, double train_rate, double val_rate) {
   const auto share = [&](double rate) { return round_half_even(rate * static_cast<double>(count)); };
   PartSizes sizes;
   sizes.train = std::min(count, share(train_rate));
-  sizes.val = std::min(count - sizes.train, share(val_rate));
+  sizes.val = has_test_share(train_rate, val_rate) ? std::min(count - sizes.train, share(val_rate))
+                                                   : count - sizes.train;
   sizes.test = count - sizes.train - sizes.val;
   const double rates[] = {train_rate, val_rate, 1.0 - train_rate - val_rate};
   int64_t* parts[] = {&sizes.train, &sizes.val, &sizes.test};

@@ -145,7 +145,7 @@ std::vector<FrontDoorCase> class_targets() {
       table("YesAndNo", "y,w", {"yes,1.5", "no,2.5", "yes,1", "no,1", "yes,1", "no,3"}, "--target y",
             {0, {}, {}, {{"/classes", 2}, {"/class_balance/1/class", "yes"}}}),
       table("MinusOneAndOneAreClasses", "y,w", {"-1,1.5", "1,2.5", "-1,1", "1,1", "-1,1", "1,3"},
-            "--target y", {0, {}, {"-1"}, {{"/classes", 2}, {"/class_balance/0/class", "-1"}}}),
+            "--target y", {0, {}, {"class -1"}, {{"/classes", 2}, {"/class_balance/0/class", "-1"}}}),
       table("MinusOneBesideCountsIsSaid", "y,w",
             {"-1,1.5", "0,2.5", "1,1", "0,1", "1,1", "0,3", "1,1", "-1,1", "-1,2"}, "--target y",
             {0,
@@ -351,7 +351,7 @@ std::vector<FrontDoorCase> numbers() {
             {0, {}, {}, {{"/columns/0/type", "categories"}, {"/columns/0/categories", 3}}}),
       edges_only("EdgeCostsWithCommas", "a;b;km\n0;1;2,5\n1;2;3\n", "--edge-cost km --decimal ,",
                  {0, {}, {}, {{"/edge_costs", true}}}),
-      edges_only("EdgeCostsNeedTheOption", "a;b;km\n0;1;2,5\n1;2;3\n", "--edge-cost km",
+      edges_only("EdgeCostsAmongCommasNeedTheOption", "a,b,km\n0,1,\"2,5\"\n1,2,3\n", "--edge-cost km",
                  {1, {"e.csv:2: edge cost '2,5' has a decimal comma; say --decimal ,"}, {}, {}}),
   };
 }

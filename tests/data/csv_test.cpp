@@ -97,7 +97,7 @@ std::vector<std::pair<std::string, std::string>> named_edges(const Dataset& data
 TEST(CsvEdges, HeaderIsFoundOut) {
   EXPECT_EQ(read({"0,1\n1,2\n", {}}).graph.num_edges(), 2);
   EXPECT_EQ(read({"a,b\n0,1\n1,2\n", {}}).graph.num_edges(), 2);
-  EXPECT_EQ(read({"a,b\n", {}}).notes, (std::vector<std::string>{"there is no edge"}));
+  EXPECT_EQ(read({"a,b\n", {}}).notes, (std::vector<std::string>{"there is no edge; --edges names the file of edges"}));
   EXPECT_EQ(error_of([] { read({"", {}}); }), "e.csv: is empty; expected edges");
 }
 
@@ -438,8 +438,8 @@ TEST(CsvNodes, Errors) {
   part.split_column = "s";
   LoadOptions learned = part;
   learned.target = "b";
-  EXPECT_EQ(error("s,b\ntrain,1\ndev,2\n", learned),
-            "n.csv:3: split 'dev' is none of train, val, test or empty");
+  EXPECT_EQ(error("s,b\ntrain,1\nlunch,2\n", learned),
+            "n.csv:3: split 'lunch' is none of train, val, test or empty");
   EXPECT_EQ(error_of([&] {
               read({"a,b\n", "s,b\ntrain,1\n"}, part);
             }),

@@ -21,8 +21,8 @@ struct Row {
 };
 
 // The first row and the others, up to one more than a square has; a longer file is not read further.
-std::vector<Row> read_square(std::string_view text, const EdgeLayout& layout) {
-  EdgeRowScanner scanner(text, layout.label, layout.style, 1);
+std::vector<Row> read_square(const EdgeLayout& layout) {
+  EdgeRowScanner scanner(layout.table, layout.label, layout.style, layout.table_line);
   std::vector<Row> rows;
   std::vector<std::string_view> fields;
   while (rows.size() < layout.width + 3 && scanner.next(fields)) {
@@ -180,13 +180,12 @@ EdgeTable read_entries(const std::vector<Row>& rows, Names names, const EdgeLayo
 
 }  // namespace
 
-std::optional<EdgeTable> read_adjacency(std::string_view text, const EdgeLayout& layout,
-                                        const LoadOptions& options) {
+std::optional<EdgeTable> read_adjacency(const EdgeLayout& layout, const LoadOptions& options) {
   const bool columns_are_named = !options.source.empty() || !options.destination.empty() ||
                                  !options.edge_cost.empty() || !options.edge_weight.empty();
   if (columns_are_named || layout.names_are_ends || layout.style.attributes || layout.width < 3)
     return std::nullopt;
-  const std::vector<Row> rows = read_square(text, layout);
+  const std::vector<Row> rows = read_square(layout);
   if (rows.size() < 3) return std::nullopt;
   Names names = names_of(rows);
   // Three fields may be an edge and its weight: there the corner must be empty.

@@ -19,12 +19,40 @@ char most_frequent_separator(std::string_view first_line) {
   return best;
 }
 
+constexpr std::string_view kMark = "\xEF\xBB\xBF";
+
 }  // namespace
 
+SeparatorLine separator_line(std::string_view text) {
+  const size_t start = text.starts_with(kMark) ? kMark.size() : 0;
+  const size_t end = std::min(text.find('\n', start), text.size());
+  std::string_view line = text.substr(start, end - start);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.size() >= 2 && line.starts_with('"') && line.ends_with('"'))
+    line = line.substr(1, line.size() - 2);
+  constexpr std::string_view kWord = "sep=";
+  if (line.size() != kWord.size() + 1 || lower(line.substr(0, kWord.size())) != kWord) return {};
+  return {line.back(), std::min(end + 1, text.size())};
+}
+
+bool is_tab_file(std::string_view name) {
+  std::string ending = lower(name);
+  if (ending.ends_with(".gz")) ending.resize(ending.size() - 3);
+  return ending.ends_with(".tsv") || ending.ends_with(".tab");
+}
+
 CsvScanner::CsvScanner(std::string_view text, std::string label) : text_(text), label_(std::move(label)) {
-  if (text_.starts_with("\xEF\xBB\xBF")) position_ = 3;
+  if (const SeparatorLine named = separator_line(text_); named.separator != '\0') {
+    separator_ = named.separator;
+    position_ = named.end;
+    line_ = 2;
+    return;
+  }
+  if (text_.starts_with(kMark)) position_ = kMark.size();
   const size_t start = std::min(text_.find_first_not_of("\r\n", position_), text_.size());
-  separator_ = most_frequent_separator(text_.substr(start, text_.find('\n', start) - start));
+  const std::string_view first_line = text_.substr(start, text_.find('\n', start) - start);
+  const bool has_tabs = is_tab_file(label_) && first_line.find('\t') != std::string_view::npos;
+  separator_ = has_tabs ? '\t' : most_frequent_separator(first_line);
 }
 
 CsvScanner::CsvScanner(std::string_view text, std::string label, char separator, int64_t first_line)
@@ -130,8 +158,11 @@ CsvHeader read_header(CsvScanner& scanner) {
 
 size_t CsvHeader::column(std::string_view name, std::string_view option) const {
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    fail_usage(fmt::format("{}: {}: column {}", label, option, unknown_name(name, names)));
+  if (found == names.end()) {
+    const bool is_undivided = names.size() == 1 && names[0].find_first_of("| ") != std::string::npos;
+    fail_usage(fmt::format("{}: {}: column {}{}", label, option, unknown_name(name, names),
+                           is_undivided ? "; fields are divided by commas, semicolons or tabs" : ""));
+  }
   return static_cast<size_t>(found - names.begin());
 }
 

@@ -10,7 +10,21 @@
 
 namespace qw {
 
-// A view of `text`, which must outlive it.
+// The line "sep=;" that Excel writes first: what divides the fields, and where the next line begins.
+struct SeparatorLine {
+  char separator = '\0';  // none: there is no such line
+  size_t end = 0;
+};
+SeparatorLine separator_line(std::string_view text);
+
+// Whether a file of this name has tabs between its fields: .tsv, .tab, also compressed.
+bool is_tab_file(std::string_view name);
+
+// What pandas calls a column that had no name when it reads its own index back: "Unnamed: 0".
+inline bool is_unnamed(std::string_view column) { return column.empty() || column.starts_with("Unnamed: "); }
+
+// A view of `text`, which must outlive it. A first line "sep=;" is heeded and no row; in a file that is
+// called .tsv or .tab a tab in the first line divides fields whatever else is there.
 class CsvScanner {
  public:
   CsvScanner(std::string_view text, std::string label);

@@ -296,7 +296,7 @@ EdgeTable read_rows(EdgeLayout layout, const LoadOptions& options) {
 
 EdgeTable read_edge_csv(std::string_view text, const std::string& label, const LoadOptions& options) {
   EdgeLayout layout = find_edge_layout(text, label, options);
-  if (auto matrix = read_adjacency(text, layout, options)) return std::move(*matrix);
+  if (auto matrix = read_adjacency(layout, options)) return std::move(*matrix);
   EdgeTable table = read_rows(std::move(layout), options);
   if (header_is_an_edge(table)) {
     LoadOptions headless = options;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <optional>
 #include <sstream>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr size_t kNoColumn = EdgeLayout::kNoColumn;
 constexpr size_t kSampleRows = 100;
+using Sample = std::vector<std::vector<std::string>>;  // the first rows
 constexpr const char* kSaysDirected =
     "the file says that its edges are directed, but they are read without direction; --directed keeps it";
 
@@ -24,9 +26,12 @@ bool is_number(std::string_view field) {
   return number && std::isfinite(*number);
 }
 
-// "Source_ID" and "source id" are "sourceid".
+// "Source_ID" and "source id" are "sourceid"; Neo4j's "person:START_ID(Person)" is "startid".
 std::string plain_word(std::string_view name) {
   std::string word = lower(name);
+  const std::string role = word.substr(word.find(':') + 1);
+  if (role.size() < word.size() && (role.starts_with("start_id") || role.starts_with("end_id")))
+    word = role.substr(0, role.find('('));
   std::erase_if(word, [](char c) { return c == '_' || c == '-' || c == ' ' || c == '.' || c == '#'; });
   return word;
 }
@@ -61,6 +66,7 @@ Ends ends_by_name(const std::vector<std::string>& names) {
                                                                           {"u", "v"},
                                                                           {"citing", "cited"},
                                                                           {"startnode", "endnode"},
+                                                                          {"startid", "endid"},
                                                                           {"start", "end"},
                                                                           {"i", "j"}};
   std::vector<std::string> words;
@@ -85,11 +91,16 @@ Ends ends_by_name(const std::vector<std::string>& names) {
 struct Preamble {
   size_t end = 0;  // where the first row begins
   int64_t lines = 0;
+  char separator = '\0';  // that a line "sep=;" names
   std::vector<std::string_view> comments;
 };
 
 Preamble read_preamble(std::string_view text, bool comments) {
   Preamble preamble;
+  const SeparatorLine named = separator_line(text);
+  preamble.separator = named.separator;
+  preamble.end = named.end;
+  preamble.lines = named.end > 0 ? 1 : 0;
   while (preamble.end < text.size()) {
     const size_t end = std::min(text.find('\n', preamble.end), text.size());
     const std::string_view line = text.substr(preamble.end, end - preamble.end);
@@ -159,7 +170,7 @@ void judge_first_row(const std::vector<std::string_view>& fields, const LoadOpti
     layout.names.push_back(std::to_string(column + 1));
 }
 
-bool counts_rows(const std::vector<std::vector<std::string>>& sample, size_t column) {
+bool counts_rows(const Sample& sample, size_t column) {
   const auto first = sample.empty() ? std::nullopt : parse_integer(sample[0][column]);
   if (!first || (*first != 0 && *first != 1)) return false;
   for (size_t row = 0; row < sample.size(); ++row) {
@@ -175,8 +186,7 @@ void say_ends(EdgeLayout& layout) {
 }
 
 // The columns that the options name; of what they leave open, what the header says; else the first two.
-void choose_ends(const LoadOptions& options, const std::vector<std::vector<std::string>>& sample,
-                 EdgeLayout& layout) {
+void choose_ends(const LoadOptions& options, const Sample& sample, EdgeLayout& layout) {
   const CsvHeader header{layout.label, layout.names};
   const auto named = [&](const std::string& name, const char* option) {
     return name.empty() ? kNoColumn : header.column(name, option);
@@ -186,7 +196,7 @@ void choose_ends(const LoadOptions& options, const std::vector<std::vector<std::
   const Ends known = layout.has_header ? ends_by_name(layout.names) : Ends{};
   if (layout.tail == kNoColumn && layout.head == kNoColumn) {
     const bool index_first = !known.found() && layout.width >= 3 && layout.has_header &&
-                             layout.names[0].empty() && counts_rows(sample, 0);
+                             is_unnamed(layout.names[0]) && counts_rows(sample, 0);
     const Ends ends = known.found() ? known : index_first ? Ends{1, 2} : Ends{0, 1};
     layout.tail = ends.tail;
     layout.head = ends.head;
@@ -216,21 +226,91 @@ void choose_value(const std::string& name, const char* option, const EdgeLayout&
   }
 }
 
+bool has_letters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c >= 0x80 || std::isalnum(c) != 0; });
+}
+
+// "ann knows bob", "1 -> 2": what stands between the ends is no end. A weighted star, whose second end is the
+// same in all rows, has numbers in its third column only.
+void refuse_relation(const LoadOptions& options, const Sample& sample, const EdgeLayout& layout) {
+  if (!options.source.empty() || !options.destination.empty() || layout.names_are_ends) return;
+  if (layout.width < 3 || layout.style.attributes || layout.tail != 0 || layout.head != 1 || sample.empty())
+    return;
+  const std::string& word = sample[0][1];
+  const auto all = [&](const auto& holds) { return std::all_of(sample.begin(), sample.end(), holds); };
+  const bool is_same = all([&](const auto& row) { return row[1] == word; });
+  const bool is_sign = !word.empty() && !has_letters(word);
+  if (!is_same || is_number(word) || word.empty() || (sample.size() < 2 && !is_sign)) return;
+  const bool is_star =
+      all([](const auto& row) { return is_number(row[2]) && !is_number(row[0]); }) && !is_sign;
+  if (is_star) return;
+  const bool header_is_row = layout.has_header && layout.names[1] == word;
+  const bool by_name = layout.has_header && !header_is_row;
+  fail_usage(fmt::format(
+      "{}: column {} is {} in all rows, which is no end of an edge; {}--source {} --destination {} reads "
+      "edges from the first column to the third",
+      layout.label, by_name ? in_quotes(layout.names[1]) : "'2'", in_quotes(word),
+      header_is_row ? "--header no " : "", by_name ? printable(layout.names[0]) : "1",
+      by_name ? printable(layout.names[2]) : "3"));
+}
+
+bool may_have_decimal_commas(const EdgeLayout& layout) {
+  return layout.style.separator == ';' || layout.style.separator == '\t';
+}
+
+// Costs and weights of which all are numbers with a decimal comma, and some certainly have one.
+void find_decimal_commas(const Sample& sample, EdgeLayout& layout) {
+  if (!may_have_decimal_commas(layout)) return;
+  std::vector<std::string> columns;
+  bool is_certain = false;
+  for (const size_t column : {layout.cost, layout.weight}) {
+    if (column == kNoColumn) continue;
+    bool has_commas = false;
+    for (const auto& row : sample) {
+      if (!parse_finite(row[column], {','})) return;
+      has_commas = has_commas || row[column].find(',') != std::string::npos;
+      is_certain =
+          is_certain || (row[column].find(',') != std::string::npos && !is_ambiguous(row[column], ','));
+    }
+    if (has_commas) columns.push_back(in_quotes(layout.names[column]));
+  }
+  if (!is_certain) return;
+  layout.numbers = {','};
+  layout.notes.push_back(
+      fmt::format("the comma in the numbers of {} {} was taken for a decimal mark; --decimal . says that it "
+                  "is none",
+                  columns.size() == 1 ? "column" : "columns", join(columns, " and ")));
+}
+
+bool is_used(const Sample& sample, size_t column, const EdgeLayout& layout) {
+  return column == layout.tail || column == layout.head || column == layout.cost || column == layout.weight ||
+         (is_unnamed(layout.names[column]) && counts_rows(sample, column));
+}
+
+// Numbers, perhaps with gaps.
+bool has_numbers(const Sample& sample, size_t column, const EdgeLayout& layout) {
+  bool has_one = false;
+  for (const auto& row : sample) {
+    const bool is_one =
+        is_number(row[column]) || (may_have_decimal_commas(layout) && parse_finite(row[column], {','}));
+    if (!is_one && !row[column].empty()) return false;
+    has_one = has_one || is_one;
+  }
+  return has_one;
+}
+
 // A column of numbers that nobody asked for may well be a weight.
-void say_unused(const std::vector<std::vector<std::string>>& sample, EdgeLayout& layout) {
+void say_unused(const Sample& sample, EdgeLayout& layout) {
   std::vector<std::string> unused, shown;
   for (size_t column = 0; column < layout.width; ++column) {
-    const bool used = column == layout.tail || column == layout.head || column == layout.cost ||
-                      column == layout.weight ||
-                      (layout.names[column].empty() && counts_rows(sample, column));
-    if (used || sample.empty()) continue;
+    if (sample.empty() || is_used(sample, column, layout)) continue;
     if (layout.style.attributes && column + 1 == layout.width) {
       for (const auto& [name, value] : attributes_of(sample[0][column])) {
         const bool taken = name == layout.cost_attribute || name == layout.weight_attribute;
         if (!taken && is_number(value)) unused.emplace_back(name);
       }
-    } else if (std::all_of(sample.begin(), sample.end(),
-                           [&](const auto& row) { return is_number(row[column]); })) {
+    } else if (has_numbers(sample, column, layout)) {
       unused.push_back(layout.names[column]);
     }
   }
@@ -242,9 +322,24 @@ void say_unused(const std::vector<std::vector<std::string>>& sample, EdgeLayout&
       printable(unused[0]), shown.size() == 1 ? "it" : "the first"));
 }
 
+// A column of text that nobody asked for may well be an end.
+void say_unused_text(const Sample& sample, EdgeLayout& layout) {
+  std::vector<std::string> unused;
+  const size_t columns = layout.width - (layout.style.attributes ? 1 : 0);
+  for (size_t column = 0; column < columns; ++column) {
+    if (is_used(sample, column, layout) || has_numbers(sample, column, layout)) continue;
+    const bool is_empty =
+        std::all_of(sample.begin(), sample.end(), [&](const auto& row) { return row[column].empty(); });
+    if (!is_empty) unused.push_back(in_quotes(layout.names[column]));
+  }
+  if (unused.empty()) return;
+  layout.notes.push_back(fmt::format(
+      "{} {} of text {} not used; --source and --destination name the ends of edges",
+      unused.size() == 1 ? "column" : "columns", join(unused, ", "), unused.size() == 1 ? "is" : "are"));
+}
+
 // Gephi writes a column Type of Directed or Undirected.
-void heed_type_column(const std::vector<std::vector<std::string>>& sample, bool directed,
-                      EdgeLayout& layout) {
+void heed_type_column(const Sample& sample, bool directed, EdgeLayout& layout) {
   const auto type = std::find_if(layout.names.begin(), layout.names.end(),
                                  [](const std::string& name) { return lower(name) == "type"; });
   if (directed || type == layout.names.end()) return;
@@ -254,9 +349,9 @@ void heed_type_column(const std::vector<std::vector<std::string>>& sample, bool 
     layout.notes.emplace_back(kSaysDirected);
 }
 
-std::vector<std::vector<std::string>> read_sample(const EdgeLayout& layout) {
+Sample read_sample(const EdgeLayout& layout) {
   EdgeRowScanner scanner(layout.rows, layout.label, layout.style, layout.first_line);
-  std::vector<std::vector<std::string>> sample;
+  Sample sample;
   std::vector<std::string_view> fields;
   while (sample.size() < kSampleRows && scanner.next(fields)) {
     if (fields.size() != layout.width) break;  // the reader of the rows says what is wrong
@@ -276,7 +371,13 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   const Preamble preamble = read_preamble(text, comments);
   if (preamble.end == text.size()) fail(fmt::format("{}: is empty; expected edges", label));
   const std::string_view body = text.substr(preamble.end);
-  layout.style = style_of_row(body.substr(0, body.find('\n')));
+  const std::string_view first_row = body.substr(0, body.find('\n'));
+  layout.style = style_of_row(first_row);
+  if (preamble.separator != '\0') {
+    layout.style.separator = preamble.separator;
+  } else if (is_tab_file(label) && first_row.find('\t') != std::string_view::npos) {
+    layout.style.separator = '\t';
+  }
   layout.style.comments = comments;
   layout.first_line = 1 + preamble.lines;
 
@@ -290,10 +391,15 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   }
   if (fields.size() < (layout.style.attributes ? 3 : 2)) {
     fail_at_line(label, scanner.line(),
-                 fmt::format("an edge needs two ends, but there is one column: {}", in_quotes(fields[0])));
+                 fmt::format("an edge needs two ends, but there is one column: {}{}", in_quotes(fields[0]),
+                             fields[0].find('|') == std::string_view::npos
+                                 ? ""
+                                 : "; fields are divided by commas, semicolons, tabs or blanks, or by what a "
+                                   "first line such as sep=| names"));
   }
   judge_first_row(fields, options, layout);
-  layout.rows = body;
+  layout.table = layout.rows = body;
+  layout.table_line = layout.first_line;
   if (layout.has_header) {
     layout.names = header_of(fields, label, scanner.line()).names;
     layout.rows = body.substr(scanner.position());
@@ -303,10 +409,13 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   heed_comments(preamble, options, layout);
   const auto sample = read_sample(layout);
   choose_ends(options, sample, layout);
+  refuse_relation(options, sample, layout);
   choose_value(options.edge_cost, "--edge-cost", layout, layout.cost, layout.cost_attribute);
   choose_value(options.edge_weight, "--edge-weight", layout, layout.weight, layout.weight_attribute);
+  if (options.decimal == "auto") find_decimal_commas(sample, layout);
   heed_type_column(sample, options.directed, layout);
   say_unused(sample, layout);
+  say_unused_text(sample, layout);
   return layout;
 }
 

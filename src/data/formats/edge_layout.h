@@ -17,6 +17,8 @@ struct EdgeLayout {
 
   std::string label;
   RowStyle style;
+  std::string_view table;  // of the text, from the first row on, be it a header or an edge
+  int64_t table_line = 1;
   std::string_view rows;  // of the text, from the first edge on
   int64_t first_line = 1;
   size_t width = 2;  // fields per row
@@ -41,7 +43,7 @@ struct EdgeLayout {
 // options.header decides whether the first row is a header; "auto": it is one when it names known ends
 // (source, target; from, to; ...) or a column that the options ask for, and unless its first two fields are
 // numbers or blanks divide it. Throws qw::Error on a file without rows or with one column, and
-// qw::UsageError on columns that are not there.
+// qw::UsageError on columns that are not there, and on rows such as `ann knows bob` without named ends.
 EdgeLayout find_edge_layout(std::string_view text, const std::string& label, const LoadOptions& options);
 
 }  // namespace qw

@@ -6,6 +6,7 @@
 #include "data/formats/column_summary.h"
 #include "data/formats/node_features.h"
 #include "data/formats/node_targets.h"
+#include "data/split_file.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -34,11 +35,7 @@ void read_split(const NodeTableText& text, NodeTable& table) {
   NodeId node = 0;
   int64_t unlabelled = 0;
   for_rows(text, [&](const std::vector<std::string_view>& cells, int64_t line) {
-    const std::string part = lower(cells[text.layout.split]);
-    std::vector<NodeId>* members = part == "train"                                            ? &split.train
-                                   : part == "val" || part == "valid" || part == "validation" ? &split.val
-                                   : part == "test"                                           ? &split.test
-                                                                                              : nullptr;
+    std::vector<NodeId>* members = part_named(split, cells[text.layout.split]);
     const bool missing = text.missing.contains(cells[text.layout.split]);
     table.columns[text.layout.split].missing += missing;
     if (members == nullptr && !missing) {

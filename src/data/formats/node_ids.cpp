@@ -15,7 +15,7 @@ bool is_id_name(std::string_view column) {
       "id",  "ids",  "node",   "nodes",  "nodeid",   "name",     "key",        "index", "idx",
       "uid", "uuid", "vertex", "userid", "vertexid", "nodename", "identifier", "code"};
   const std::string name = lower(column);
-  return name.ends_with("_id") || name.ends_with(" id") ||
+  return name.ends_with("_id") || name.ends_with(" id") || name.ends_with(":id") ||
          std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

@@ -9,8 +9,10 @@
 #include "data/formats/edge_checks.h"
 #include "data/formats/edge_csv.h"
 #include "data/formats/encoding.h"
+#include "data/formats/id_choice.h"
 #include "data/formats/node_csv.h"
 #include "data/formats/node_join.h"
+#include "data/formats/split_column.h"
 #include "data/readers/parts.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
@@ -27,8 +29,8 @@ bool recognises(const FileSet& files, const std::string& entry) {
   std::filesystem::path name = entry;
   if (name.extension() == ".gz") name.replace_extension();
   const std::string ending = name.extension().string();
-  static const std::vector<std::string> kEndings = {".csv",      ".tsv",  ".txt", ".edges",
-                                                    ".edgelist", ".ncol", ".el"};
+  static const std::vector<std::string> kEndings = {".csv",   ".tsv",      ".tab",  ".txt",
+                                                    ".edges", ".edgelist", ".ncol", ".el"};
   return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
 }
 
@@ -86,7 +88,9 @@ void read_nodes(NodeText text, LoadOptions options, std::string_view edge_text, 
   const std::string index = name_index_column(text);
   const IdSource source = choose_ids(text, edges, index, options, dataset.notes);
   add_unknown_nodes(text, source, edges, options, dataset.notes);
+  MaskSplit masks = choose_split(text, options, dataset.notes);
   NodeTable nodes = read_node_csv(text.text, text.label, options);
+  take_masks(std::move(masks), nodes);
   if (source == IdSource::kRowsFromOne) {
     std::vector<std::string> names;
     for (int64_t row = 1; row <= nodes.ids.size(); ++row) names.push_back(std::to_string(row));
@@ -96,13 +100,24 @@ void read_nodes(NodeText text, LoadOptions options, std::string_view edge_text, 
     options.header = "no";
     edges = read_edge_csv(edge_text, edges.layout.label, options);
   }
-  join_edges(edges, nodes.ids, text.label, options);
+  join_edges(edges, nodes.ids, source, text.label, options);
   dataset.features = std::move(nodes.features);
   dataset.targets = std::move(nodes.targets);
   dataset.splits = std::move(nodes.splits);
   dataset.columns = std::move(nodes.columns);
   dataset.notes.insert(dataset.notes.end(), nodes.notes.begin(), nodes.notes.end());
   dataset.node_ids = nodes.ids.names();
+}
+
+void say_negative_weights(EdgeTable& edges) {
+  const std::vector<double>& weights = edges.edges.weights;
+  const auto negative =
+      std::count_if(weights.begin(), weights.end(), [](double weight) { return weight < 0.0; });
+  if (negative == 0) return;
+  edges.notes.push_back(
+      fmt::format("{} of {} edge weights are negative, but networks expect weights of at least 0; "
+                  "--edge-weight names another column",
+                  negative, weights.size()));
 }
 
 Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& given) {
@@ -133,17 +148,20 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
       dataset.node_ids = std::move(table.names);
     }
   }
+  say_negative_weights(table);
   dataset.notes.insert(dataset.notes.end(), table.notes.begin(), table.notes.end());
   dataset.graph = build_graph(std::move(table.edges), options, label, dataset.notes);
-  if (dataset.graph.num_edges() == 0) dataset.notes.emplace_back("there is no edge");
+  if (dataset.graph.num_edges() == 0)
+    dataset.notes.emplace_back("there is no edge; --edges names the file of edges");
   return dataset;
 }
 
 }  // namespace
 
-const Reader kCsvReader = {"csv",
-                           "FILE.csv, .tsv, .txt, .edges, .edgelist, .ncol or .el of edges, or a folder with "
-                           "edges.csv and nodes.csv",
-                           recognises, read};
+const Reader kCsvReader = {
+    "csv",
+    "FILE.csv, .tsv, .tab, .txt, .edges, .edgelist, .ncol or .el of edges, or a folder with "
+    "edges.csv and nodes.csv",
+    recognises, read};
 
 }  // namespace qw
