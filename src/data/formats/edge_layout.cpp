@@ -45,37 +45,38 @@ struct Ends {
 // The columns whose names are a pair such as source and target. Of head and tail the one that stands first is
 // the source: graph theory draws an arc from tail to head, knowledge graphs write it from head to tail.
 Ends ends_by_name(const std::vector<std::string>& names) {
-  static const std::vector<std::pair<const char*, const char*>> kPairs = {{"source", "target"},
-                                                                          {"source", "destination"},
-                                                                          {"src", "dst"},
-                                                                          {"src", "dest"},
-                                                                          {"src", "tgt"},
-                                                                          {"source", "dest"},
-                                                                          {"from", "to"},
-                                                                          {"sourceid", "targetid"},
-                                                                          {"sourcenode", "targetnode"},
-                                                                          {"sourceid", "destinationid"},
-                                                                          {"srcid", "dstid"},
-                                                                          {"fromnode", "tonode"},
-                                                                          {"fromid", "toid"},
-                                                                          {"fromnodeid", "tonodeid"},
-                                                                          {"node1", "node2"},
-                                                                          {"nodeid1", "nodeid2"},
-                                                                          {"id1", "id2"},
-                                                                          {"nodea", "nodeb"},
-                                                                          {"u", "v"},
-                                                                          {"citing", "cited"},
-                                                                          {"startnode", "endnode"},
-                                                                          {"startid", "endid"},
-                                                                          {"start", "end"},
-                                                                          {"i", "j"}};
+  static const std::vector<std::pair<const char*, const char*>> pairs = {{"source", "target"},
+                                                                         {"source", "destination"},
+                                                                         {"src", "dst"},
+                                                                         {"src", "dest"},
+                                                                         {"src", "tgt"},
+                                                                         {"source", "dest"},
+                                                                         {"from", "to"},
+                                                                         {"sourceid", "targetid"},
+                                                                         {"sourcenode", "targetnode"},
+                                                                         {"sourceid", "destinationid"},
+                                                                         {"srcid", "dstid"},
+                                                                         {"fromnode", "tonode"},
+                                                                         {"fromid", "toid"},
+                                                                         {"fromnodeid", "tonodeid"},
+                                                                         {"node1", "node2"},
+                                                                         {"nodeid1", "nodeid2"},
+                                                                         {"id1", "id2"},
+                                                                         {"nodea", "nodeb"},
+                                                                         {"u", "v"},
+                                                                         {"citing", "cited"},
+                                                                         {"startnode", "endnode"},
+                                                                         {"startid", "endid"},
+                                                                         {"start", "end"},
+                                                                         {"i", "j"}};
   std::vector<std::string> words;
+  words.reserve(names.size());
   for (const std::string& name : names) words.push_back(plain_word(name));
   const auto position = [&](const char* word) {
     return static_cast<size_t>(std::find(words.begin(), words.end(), word) - words.begin());
   };
   Ends found;
-  for (const auto& [from, to] : kPairs) {
+  for (const auto& [from, to] : pairs) {
     const Ends ends{position(from), position(to)};
     if (ends.tail == words.size() || ends.head == words.size()) continue;
     if (std::max(ends.tail, ends.head) == 1) return ends;  // the first two columns need no better name
@@ -148,6 +149,7 @@ std::vector<std::string> asked_columns(const LoadOptions& options) {
 void judge_first_row(const std::vector<std::string_view>& fields, const LoadOptions& options,
                      EdgeLayout& layout) {
   std::vector<std::string> names;
+  names.reserve(fields.size());
   for (const std::string_view field : fields) names.emplace_back(trim(field));
   const bool known_ends = ends_by_name(names).found();
   if (options.header != "auto") {

@@ -11,12 +11,12 @@
 namespace qw {
 
 bool is_id_name(std::string_view column) {
-  static const std::vector<std::string_view> kNames = {
+  static const std::vector<std::string_view> known = {
       "id",  "ids",  "node",   "nodes",  "nodeid",   "name",     "key",        "index", "idx",
       "uid", "uuid", "vertex", "userid", "vertexid", "nodename", "identifier", "code"};
   const std::string name = lower(column);
   return name.ends_with("_id") || name.ends_with(" id") || name.ends_with(":id") ||
-         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+         std::find(known.begin(), known.end(), name) != known.end();
 }
 
 size_t NameTable::slot_of(std::string_view name, uint64_t hash) const {
