@@ -99,11 +99,11 @@ NodeId node_of_id(const nlohmann::json& id, const NodeIds& ids, const std::strin
 }
 
 void check_keys(const nlohmann::json& document, const std::string& label) {
-  static const std::vector<std::string> kKnown = {"train", "val",  "test",  "nodes",  "ids",
-                                                  "name",  "seed", "split", "classes"};
+  static const std::vector<std::string> known = {"train", "val",  "test",  "nodes",  "ids",
+                                                 "name",  "seed", "split", "classes"};
   for (const auto& [key, value] : document.items()) {
-    if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
-      fail(fmt::format("{}: key {}", label, unknown_name(key, kKnown)));
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      fail(fmt::format("{}: key {}", label, unknown_name(key, known)));
   }
 }
 

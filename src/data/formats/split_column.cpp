@@ -48,6 +48,7 @@ std::optional<bool> mask_bit(std::string_view cell) {
 
 std::string in_words(const std::vector<std::string>& columns) {
   std::vector<std::string> quoted;
+  quoted.reserve(columns.size());
   for (const std::string& column : columns) quoted.push_back(in_quotes(column));
   return (columns.size() == 1 ? "column " : "columns ") + join(quoted, ", ");
 }
