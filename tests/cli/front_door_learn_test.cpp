@@ -317,7 +317,7 @@ TEST_F(Certainty, AnEnsembleIsTheMeanOfItsRuns) {
 }
 
 TEST_F(Certainty, SplitsOfTheirOwnLeaveNoNodeToCalibrateAnEnsemble) {
-  train({"--runs", "5"});
+  train({"--runs", "5", "--split", "stratified"});
   const test::CommandResult result = qw({"predict", out_, "--ensemble", "--json"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.err,
