@@ -97,7 +97,8 @@ std::vector<std::pair<std::string, std::string>> named_edges(const Dataset& data
 TEST(CsvEdges, HeaderIsFoundOut) {
   EXPECT_EQ(read({"0,1\n1,2\n", {}}).graph.num_edges(), 2);
   EXPECT_EQ(read({"a,b\n0,1\n1,2\n", {}}).graph.num_edges(), 2);
-  EXPECT_EQ(read({"a,b\n", {}}).notes, (std::vector<std::string>{"there is no edge; --edges names the file of edges"}));
+  EXPECT_EQ(read({"a,b\n", {}}).notes,
+            (std::vector<std::string>{"there is no edge; --edges names the file of edges"}));
   EXPECT_EQ(error_of([] { read({"", {}}); }), "e.csv: is empty; expected edges");
 }
 

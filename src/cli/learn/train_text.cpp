@@ -21,7 +21,7 @@ std::string readable(double value) {
 }
 
 std::string spread_text(const std::vector<RunResult>& results, const Metrics& (*part_of)(const RunResult&),
-                        size_t metric) {
+                        size_t metric, bool with_std = false) {
   std::vector<double> values;
   for (const RunResult& result : results) {
     if (part_of(result).empty()) return "-";
@@ -29,7 +29,8 @@ std::string spread_text(const std::vector<RunResult>& results, const Metrics& (*
   }
   const Summary summary = summarise(values);
   if (results.size() == 1) return readable(summary.mean);
-  return fmt::format("{} +- {}", readable(summary.mean), readable(summary.ci95));
+  return fmt::format("{} +- {}", readable(summary.mean), readable(summary.ci95)) +
+         (with_std ? fmt::format(" (std {})", readable(summary.std)) : "");
 }
 
 std::string split_text(const Dataset& dataset, const TrainRequest& request, const RunResult& first) {
@@ -57,7 +58,7 @@ std::string metrics_text(const Dataset& dataset, const std::vector<RunResult>& r
       {"", "train", "val", "test", "test of " + trivial_name(dataset.targets.task), "test of linear"});
   for (size_t m = 0; m < results.front().test.size(); ++m) {
     table.add({results.front().test[m].first, spread_text(results, train, m), spread_text(results, val, m),
-               spread_text(results, test, m), spread_text(results, trivial, m),
+               spread_text(results, test, m, true), spread_text(results, trivial, m),
                spread_text(results, linear, m)});
   }
   return table.text();
