@@ -29,9 +29,9 @@ bool recognises(const FileSet& files, const std::string& entry) {
   std::filesystem::path name = entry;
   if (name.extension() == ".gz") name.replace_extension();
   const std::string ending = name.extension().string();
-  static const std::vector<std::string> kEndings = {".csv",   ".tsv",      ".tab",  ".txt",
-                                                    ".edges", ".edgelist", ".ncol", ".el"};
-  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
+  static const std::vector<std::string> endings = {".csv",   ".tsv",      ".tab",  ".txt",
+                                                   ".edges", ".edgelist", ".ncol", ".el"};
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
 }
 
 // In a folder of edges.csv and nodes.csv, as `qw data convert` writes it, columns called id, label, split,
