@@ -2,22 +2,23 @@
 
 #include <ATen/Functions.h>
 
+#include "nn/tensors.h"
 #include "qw/baseline/linear.h"
 
 namespace qw {
 namespace {
 
 // Predictions [N * width] as the scores of a network would be.
-Scores as_scores(std::vector<double>& predicted, int64_t width, Task task) {
+Scores as_scores(const std::vector<double>& predicted, int64_t width, Task task) {
   const auto nodes = static_cast<int64_t>(predicted.size()) / std::max<int64_t>(1, width);
   Scores scores;
-  scores.network = at::from_blob(predicted.data(), {nodes, width}, at::kDouble).clone();
+  scores.network = tensor_of(predicted).reshape({nodes, width});
   scores.transport = at::empty({0}, at::kDouble);
   scores.in_label_space = task != Task::kRegression;
   return scores;
 }
 
-Baseline measured(std::vector<double> predicted, const Dataset& dataset, const Split& split,
+Baseline measured(const std::vector<double>& predicted, const Dataset& dataset, const Split& split,
                   const std::string& metric) {
   const Scores scores = as_scores(predicted, dataset.targets.width, dataset.targets.task);
   return {measure(dataset.targets, split.val, scores, {metric}),

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "learn/run_files.h"
+#include "nn/tensors.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -37,7 +38,7 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
   const bool one = run_folders.size() == 1;
   const auto runs = static_cast<double>(run_folders.size());
   at::Tensor network, transport;
-  std::vector<double> squares;
+  double seen = 0;
   std::vector<char> validates(nodes.size(), 1);
   for (const std::filesystem::path& folder : run_folders) {
     const Reloaded reloaded = reload(folder, request, trained_on, dataset);
@@ -45,9 +46,13 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
         calibrated(task_, nodes, width_, reloaded.scores, reloaded.calibration.temperature);
     const bool first = mean_.empty();
     mean_.resize(predicted.size(), 0.0);
-    squares.resize(predicted.size(), 0.0);
-    for (size_t i = 0; i < predicted.size(); ++i) mean_[i] += predicted[i];
-    for (size_t i = 0; i < predicted.size(); ++i) squares[i] += predicted[i] * predicted[i];
+    spread_.resize(predicted.size(), 0.0);
+    ++seen;
+    for (size_t i = 0; i < predicted.size(); ++i) {  // Welford: values may be large and their spread small
+      const double difference = predicted[i] - mean_[i];
+      mean_[i] += difference / seen;
+      spread_[i] += difference * (predicted[i] - mean_[i]);
+    }
     const std::vector<NodePart> parts =
         parts_here(split_of(request, trained_on, read_result(folder)->run), trained_on, reloaded);
     for (size_t i = 0; i < parts.size(); ++i) validates[i] = validates[i] && parts[i] == NodePart::kVal;
@@ -59,10 +64,7 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
     add_to(network, reloaded.scores.network);
     if (reloaded.scores.transport.numel() > 0) add_to(transport, reloaded.scores.transport);
   }
-  for (size_t i = 0; i < mean_.size(); ++i) {
-    mean_[i] /= runs;
-    spread_.push_back(std::sqrt(std::max(0.0, squares[i] / runs - mean_[i] * mean_[i])));
-  }
+  for (double& spread : spread_) spread = std::sqrt(spread / runs);
   if (one) return;
   scores_.network = network / runs;
   scores_.transport = transport.defined() ? transport / runs : at::empty({0}, at::kDouble);
@@ -94,7 +96,7 @@ void Ensemble::add_parts(const std::vector<NodePart>& parts, bool first) {
 Scores Ensemble::predicted() const {
   const auto nodes = static_cast<int64_t>(parts_.size());
   Scores scores;
-  scores.network = at::from_blob(const_cast<double*>(mean_.data()), {nodes, width_}, at::kDouble).clone();
+  scores.network = tensor_of(mean_).reshape({nodes, width_});
   scores.transport = at::empty({0}, at::kDouble);
   scores.in_label_space = task_ != Task::kRegression;
   return scores;
