@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/json_text.h"
+#include "core/json.h"
 #include "core/progress.h"
 #include "data/load_fields.h"
 #include "qw/core/error.h"

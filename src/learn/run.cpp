@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "core/file.h"
-#include "core/json_text.h"
+#include "core/json.h"
 #include "learn/device.h"
 #include "learn/run_files.h"
 #include "learn/single_run.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
-#include "core/json_text.h"
+#include "core/json.h"
 #include "nn/tensor_file.h"
 #include "nn/tensors.h"
 #include "qw/core/error.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
-#include "core/json_text.h"
+#include "core/json.h"
 #include "nn/model_options.h"
 #include "nn/tensor_file.h"
 #include "qw/core/error.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json_text.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/report/paired.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/json_text.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/core/random.h"

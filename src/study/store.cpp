@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/json_text.h"
+#include "core/json.h"
 #include "qw/core/error.h"
 #include "study/sqlite.h"
 

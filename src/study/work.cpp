@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-#include "core/json_text.h"
+#include "core/json.h"
 
 namespace qw {
 namespace {

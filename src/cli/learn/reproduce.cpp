@@ -7,7 +7,7 @@
 #include "cli/learn/commands.h"
 #include "cli/learn/work_report.h"
 #include "core/file.h"
-#include "core/json_text.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "learn/device.h"
 #include "qw/core/error.h"
