@@ -60,7 +60,24 @@ Metric chosen_metric(const CompareArguments& arguments, const RunSummary& first)
   return {arguments.metric.empty() ? known.front().first : arguments.metric, arguments.part};
 }
 
+bool have_fingerprints(const RunSummary& first, const RunSummary& other) {
+  return first.fingerprint && other.fingerprint;
+}
+
+void check_same_data(const RunSummary& first, const RunSummary& other) {
+  const DataFingerprint &one = *first.fingerprint, &two = *other.fingerprint;
+  std::vector<std::string> different;
+  if (one.graph != two.graph) different.emplace_back("graph");
+  if (one.features != two.features) different.emplace_back("features");
+  if (one.labels != two.labels) different.emplace_back("labels");
+  if (different.empty()) return;
+  fail(fmt::format(
+      "{} and {} were trained on different data ({}): they cannot be paired; train both on the same",
+      first.folder, other.folder, join(different, ", ")));
+}
+
 void check_same_task(const RunSummary& first, const RunSummary& other) {
+  if (have_fingerprints(first, other)) return check_same_data(first, other);
   if (first.data != other.data) {
     fail(fmt::format("{} is a training on {} and {} one on {}{}: they cannot be paired", first.folder,
                      first.name, other.folder, other.name,
@@ -72,6 +89,13 @@ void check_same_task(const RunSummary& first, const RunSummary& other) {
   }
 }
 
+// Whether run i of the first and run j of the other had the same parts.
+bool have_same_split(const RunSummary& first, size_t i, const RunSummary& other, size_t j) {
+  if (have_fingerprints(first, other)) return first.fingerprint->splits[i] == other.fingerprint->splits[j];
+  return first.split != "stored" ||
+         i == j;  // stored splits go by the number of the run, all others by its seed
+}
+
 // Values of the seeds that both have, and that were measured in both.
 std::vector<std::pair<double, double>> pairs_of(const RunSummary& first, const RunSummary& other,
                                                 const Metric& metric) {
@@ -81,8 +105,7 @@ std::vector<std::pair<double, double>> pairs_of(const RunSummary& first, const R
   for (size_t i = 0; i < first.seeds.size(); ++i) {
     const auto found = std::find(other.seeds.begin(), other.seeds.end(), first.seeds[i]);
     const size_t j = found - other.seeds.begin();
-    // Stored splits go by the number of the run, all others by its seed.
-    if (found == other.seeds.end() || (first.split == "stored" && i != j)) continue;
+    if (found == other.seeds.end() || !have_same_split(first, i, other, j)) continue;
     if (std::isfinite(baseline[i]) && std::isfinite(candidate[j]))
       pairs.emplace_back(baseline[i], candidate[j]);
   }
@@ -97,7 +120,7 @@ PairedComparison compare(const RunSummary& first, const RunSummary& other, const
     candidate.push_back(b);
   }
   if (baseline.empty()) {
-    fail(fmt::format("{} and {} have no measured seed in common: train both with the same --seed",
+    fail(fmt::format("{} and {} have no measured seed in common: train both with the same --seed and --split",
                      first.folder, other.folder));
   }
   if (baseline.size() == 1) {

@@ -74,9 +74,9 @@ Json describe_columns(const std::vector<TableColumn>& columns) {
     described.push_back({{"name", column.name},
                          {"role", column.role},
                          {"type", column.type.empty() ? Json(nullptr) : Json(column.type)},
-                         {"categories", column.categories},
+                         {"categories", column.values.size()},
                          {"missing", column.missing},
-                         {"fill", column.fill ? Json(*column.fill) : Json(nullptr)}});
+                         {"fill", column.fill && column.missing > 0 ? Json(*column.fill) : Json(nullptr)}});
   }
   return described;
 }

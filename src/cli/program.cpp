@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "core/file.h"
 #include "core/progress.h"
 #include "core/text.h"
 #include "qw/core/error.h"
@@ -113,6 +114,8 @@ int run(int argc, char** argv, const AddCommands& add_commands) {
   } catch (const CLI::CallForHelp&) {
     print_text(app.help());
     return kOk;
+  } catch (const CLI::RuntimeError&) {
+    throw;
   } catch (const CLI::ParseError& error) {
     return report(explain(app, error), kBadUsage);
   }
@@ -126,10 +129,27 @@ int run(int argc, char** argv, const AddCommands& add_commands) {
 
 }  // namespace
 
+std::string command_line() {
+  std::vector<std::string> words = split(read_file("/proc/self/cmdline"), '\0');
+  while (!words.empty() && words.back().empty()) words.pop_back();
+  if (!words.empty()) words.front() = "qw";
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%";
+  for (std::string& word : words) {
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) continue;
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    word = quoted + "'";
+  }
+  return join(words, " ");
+}
+
 int run_program(int argc, char** argv, const AddCommands& add_commands,
                 const std::function<std::string(const std::exception&)>& describe) {
   try {
     return run(argc, argv, add_commands);
+  } catch (const CLI::RuntimeError& ended) {  // all is said
+    return ended.get_exit_code();
   } catch (const UsageError& error) {
     return report(error.what(), kBadUsage);
   } catch (const std::bad_alloc&) {

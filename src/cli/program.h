@@ -14,4 +14,7 @@ using AddCommands = std::function<void(CLI::App& app, const GlobalOptions& globa
 int run_program(int argc, char** argv, const AddCommands& add_commands,
                 const std::function<std::string(const std::exception&)>& describe = {});
 
+// The command as it was written, for a shell: "qw train --edges 'my edges.csv'".
+std::string command_line();
+
 }  // namespace qw::cli

@@ -20,9 +20,9 @@
 
 #include "core/file.h"
 #include "core/progress.h"
+#include "core/sha256.h"
 #include "core/text.h"
 #include "data/cache.h"
-#include "data/sha256.h"
 #include "qw/core/error.h"
 
 namespace qw {

@@ -36,6 +36,7 @@ LoadOptions merged(LoadOptions card, LoadOptions user) {
     const std::string text = given.fields()[k].text();
     if (text != untouched.fields()[k].text()) result.fields()[k].set(text, "", "");
   }
+  card.as_trained = user.as_trained;
   return card;
 }
 
@@ -304,6 +305,11 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
   if (!options.split_column.empty() && !options.split_file.empty())
     fail_usage("--split-column and --split-file both say who trains: give one of them");
   Dataset dataset = read_dataset(what, options);
+  if (options.as_trained) {
+    conform(dataset, *options.as_trained);
+    make_text_valid(dataset);
+    return dataset;
+  }
   if (!options.split_file.empty()) {
     dataset.splits = read_split_file(options.split_file, dataset);
     dataset.default_split = "stored";

@@ -18,6 +18,7 @@ void add_missing_features(Dataset& dataset, const std::string& how, const Struct
     return;
   }
   if (how == "none") return;
+  dataset.made_features = true;
   if (how == "constant") {
     dataset.features = constant_features(dataset.graph.num_nodes());
     return;

@@ -71,18 +71,6 @@ class PartsReader {
   std::vector<int64_t> line_of_;
 };
 
-std::vector<Split> read_csv(const std::string& text, const std::string& label, const Dataset& dataset) {
-  CsvScanner scanner(text, label);
-  std::vector<std::string_view> cells;
-  if (!scanner.next(cells)) fail(fmt::format("{}: is empty; expected node ids and parts", label));
-  if (cells.size() < 2) fail_at_line(label, scanner.line(), "expected a column of node ids and one of parts");
-  const NodeIds ids = ids_of(dataset);
-  PartsReader reader(label, ids, cells.size() - 1);
-  if (is_row_of_parts(cells, ids)) reader.take(cells, scanner.line());
-  while (scanner.next(cells)) reader.take(cells, scanner.line());
-  return reader.finish();
-}
-
 NodeId node_of_number(const nlohmann::json& node, int64_t nodes, const std::string& place) {
   const int64_t number = node.is_number_integer() ? node.get<int64_t>() : -1;
   if (number < 0 || number >= nodes)
@@ -154,6 +142,19 @@ std::vector<NodeId>* part_named(Split& split, std::string_view name) {
   return part == "test" || part == "testing" ? &split.test : nullptr;
 }
 
+std::vector<Split> splits_from_csv(const std::string& text, const std::string& label,
+                                   const Dataset& dataset) {
+  CsvScanner scanner(text, label);
+  std::vector<std::string_view> cells;
+  if (!scanner.next(cells)) fail(fmt::format("{}: is empty; expected node ids and parts", label));
+  if (cells.size() < 2) fail_at_line(label, scanner.line(), "expected a column of node ids and one of parts");
+  const NodeIds ids = ids_of(dataset);
+  PartsReader reader(label, ids, cells.size() - 1);
+  if (is_row_of_parts(cells, ids)) reader.take(cells, scanner.line());
+  while (scanner.next(cells)) reader.take(cells, scanner.line());
+  return reader.finish();
+}
+
 std::vector<Split> read_split_file(const std::string& path, Dataset& dataset) {
   const std::string text = FolderFiles(".").read_text(path);
   const std::string label = FolderFiles(".").label(path);
@@ -163,7 +164,7 @@ std::vector<Split> read_split_file(const std::string& path, Dataset& dataset) {
   if (path.ends_with(".json")) {
     splits.push_back(read_json(text, label, dataset));
   } else {
-    splits = read_csv(text, label, dataset);
+    splits = splits_from_csv(text, label, dataset);
   }
   int64_t unlabelled = 0;
   for (Split& split : splits) {

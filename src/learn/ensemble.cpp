@@ -14,10 +14,10 @@ namespace qw {
 namespace {
 
 // The parts of a run's split, at the nodes of the data at hand.
-std::vector<NodePart> parts_here(const Split& split, const Dataset& trained_on, const Reloaded& reloaded) {
-  std::vector<NodePart> trained = parts_of(split, trained_on.graph.num_nodes());
-  if (reloaded.trained_as.empty()) return trained;
+std::vector<NodePart> parts_here(const Split& split, const TrainedOn& trained_on, const Reloaded& reloaded) {
+  const std::vector<NodePart> trained = parts_of(split, trained_on.graph.num_nodes());
   std::vector<NodePart> parts;
+  parts.reserve(reloaded.trained_as.size());
   for (const NodeId node : reloaded.trained_as) parts.push_back(node < 0 ? NodePart::kNew : trained[node]);
   return parts;
 }
@@ -30,8 +30,8 @@ void add_to(at::Tensor& sum, const at::Tensor& part) {
 }  // namespace
 
 Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const TrainRequest& request,
-                   const Dataset& trained_on, const Dataset& dataset)
-    : task_(trained_on.targets.task), width_(trained_on.targets.width) {
+                   const TrainingMemory& memory, const Dataset& dataset)
+    : task_(memory.trained_on.schema.task), width_(memory.trained_on.schema.width) {
   QW_ASSERT(!run_folders.empty());
   std::vector<NodeId> nodes(dataset.graph.num_nodes());
   std::iota(nodes.begin(), nodes.end(), NodeId{0});
@@ -41,7 +41,7 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
   double seen = 0;
   std::vector<char> validates(nodes.size(), 1);
   for (const std::filesystem::path& folder : run_folders) {
-    const Reloaded reloaded = reload(folder, request, trained_on, dataset);
+    const Reloaded reloaded = reload(folder, request, memory, dataset);
     const std::vector<double> predicted =
         calibrated(task_, nodes, width_, reloaded.scores, reloaded.calibration.temperature);
     const bool first = mean_.empty();
@@ -54,7 +54,7 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
       spread_[i] += difference * (predicted[i] - mean_[i]);
     }
     const std::vector<NodePart> parts =
-        parts_here(split_of(request, trained_on, read_result(folder)->run), trained_on, reloaded);
+        parts_here(memory.trained_on.splits.at(read_result(folder)->run), memory.trained_on, reloaded);
     for (size_t i = 0; i < parts.size(); ++i) validates[i] = validates[i] && parts[i] == NodePart::kVal;
     add_parts(parts, first);
     if (one) {
@@ -69,13 +69,11 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
   scores_.network = network / runs;
   scores_.transport = transport.defined() ? transport / runs : at::empty({0}, at::kDouble);
   std::vector<NodeId> common;
-  if (&dataset == &trained_on) {
-    for (const NodeId node : nodes) {
-      if (validates[node]) common.push_back(node);
-    }
+  for (const NodeId node : nodes) {
+    if (validates[node] && dataset.targets.known(node)) common.push_back(node);
   }
   if (common.empty()) return;
-  calibration_ = calibrate(trained_on.targets, common, predicted());
+  calibration_ = calibrate(dataset.targets, common, predicted());
 }
 
 void Ensemble::add_parts(const std::vector<NodePart>& parts, bool first) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "learn/device.h"
 #include "learn/run_files.h"
@@ -15,18 +14,6 @@
 
 namespace qw {
 namespace {
-
-// Where each node of `from` is in `to`, by id; -1: nowhere.
-std::vector<NodeId> places(const Dataset& from, const Dataset& to) {
-  std::unordered_map<std::string, NodeId> place;
-  for (NodeId node = 0; node < to.graph.num_nodes(); ++node) place.emplace(to.node_id(node), node);
-  std::vector<NodeId> result;
-  for (NodeId node = 0; node < from.graph.num_nodes(); ++node) {
-    const auto found = place.find(from.node_id(node));
-    result.push_back(found == place.end() ? -1 : found->second);
-  }
-  return result;
-}
 
 // The edge between two nodes, or the one `repeat` places after it where several join them; -1: none.
 EdgeId find_edge(const Graph& graph, NodeId head, NodeId tail, int64_t repeat) {
@@ -46,7 +33,7 @@ struct ReloadedFlow {
 // The flow of a run on the edges of `dataset`: zero on edges that were not there, turned around where the
 // ends of an edge changed their order.
 ReloadedFlow full_flow(const SafetensorsFile& file, const std::string& name, int64_t columns,
-                       const Dataset& trained_on, const Dataset& dataset) {
+                       const TrainedOn& trained_on, const Dataset& dataset) {
   const std::vector<float> flow = file.values<float>("flow");
   const std::vector<int32_t> heads = file.values<int32_t>("heads"), tails = file.values<int32_t>("tails");
   if (heads.size() != tails.size() || flow.size() != heads.size() * static_cast<size_t>(columns)) {
@@ -82,11 +69,11 @@ ReloadedFlow full_flow(const SafetensorsFile& file, const std::string& name, int
 }
 
 // The labels that a run was trained with, as it was, at the nodes that are still there.
-LabelTensors training_labels(const RunResult& result, const TrainRequest& request, const Dataset& trained_on,
-                             const Dataset& dataset, const at::TensorOptions& tensors) {
+LabelTensors training_labels(const RunResult& result, const TrainedOn& trained_on, const Dataset& dataset,
+                             const at::TensorOptions& tensors) {
   const std::vector<NodeId> place = places(trained_on, dataset);
   std::vector<NodeId> nodes, now;
-  for (const NodeId node : split_of(request, trained_on, result.run).train) {
+  for (const NodeId node : trained_on.splits.at(result.run).train) {
     if (place[node] < 0) continue;
     nodes.push_back(node);
     now.push_back(place[node]);
@@ -97,13 +84,29 @@ LabelTensors training_labels(const RunResult& result, const TrainRequest& reques
 }
 
 LoadedModel network_of(const std::filesystem::path& run_folder, const TrainRequest& request,
-                       const Dataset& trained_on, const at::TensorOptions& tensors) {
+                       const TrainedOn& trained_on, const at::TensorOptions& tensors) {
+  check_run_file(run_folder, "model.json");
+  check_run_file(run_folder, "model.safetensors");
   if (find_solver(request.learn.solver).has_network)
     return load_model(run_folder / "model.safetensors", tensors);
-  const ModelShape shape =
-      model_shape(trained_on.graph, trained_on.features.columns, trained_on.targets.width);
+  const ModelShape shape = model_shape(trained_on.graph, trained_on.schema.features, trained_on.schema.width);
   return {{request.model, request.model_options, shape},
           find_model(request.model).make(shape, request.model_options, 0, tensors)};
+}
+
+// By the edge predictor of a run, if it has one.
+at::Tensor predicted_edge_weights(const SafetensorsFile& file, const at::Tensor& flow,
+                                  const std::string& name) {
+  if (file.find("edge_predictor.lin1.weight") == nullptr) return {};
+  ParameterSet parameters(0, flow.options());
+  const EdgePredictor predictor(parameters, "edge_predictor", flow.size(1));
+  std::vector<Buffer> stored, into;
+  for (const Parameter& parameter : parameters.all()) {
+    into.push_back({parameter.name, parameter.value});
+    stored.push_back({parameter.name, tensor_from(file.get(parameter.name))});
+  }
+  copy_by_name(stored, into, name);
+  return predictor.forward(flow);
 }
 
 // Where the run was trained, which gives its bits again; on a machine that has no such device, the CPU.
@@ -115,8 +118,12 @@ at::TensorOptions tensors_of(const TrainRequest& request) {
 }  // namespace
 
 Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& request,
-                const Dataset& trained_on, const Dataset& dataset) {
+                const TrainingMemory& memory, const Dataset& dataset) {
   const at::NoGradGuard no_gradient;
+  const std::optional<RunResult> result = read_result(run_folder);
+  if (!result) fail(fmt::format("{} has no summary.json: the run is not finished", run_folder.string()));
+  const TrainedOn& trained_on = memory.trained_on;
+  const SolverInfo& solver = find_solver(request.learn.solver);
   const at::TensorOptions tensors = tensors_of(request);
   Reloaded reloaded;
   LoadedModel loaded = network_of(run_folder, request, trained_on, tensors);
@@ -124,16 +131,15 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
     fail(fmt::format("{} was trained on {} features; this data has {}", run_folder.string(),
                      loaded.config.shape.inputs, dataset.features.columns));
   }
-  if (&dataset != &trained_on) {
-    reloaded.trained_as = places(dataset, trained_on);
-  }
+  reloaded.trained_as = places(dataset, trained_on);
   const GraphTensors graph(dataset.graph, tensors);
-  const NodeMatrix features(FeatureScaling(request.scale_features, trained_on).apply(dataset.features),
-                            tensors);
+  const NodeMatrix features(memory.scaling.apply(dataset.features), tensors);
   at::Tensor edge_weights;
   reloaded.scores.transport = at::empty({0}, tensors);
-  const std::filesystem::path flow_path = run_folder / "flow.safetensors";
-  if (std::filesystem::exists(flow_path)) {
+  reloaded.flow = at::empty({0}, at::kFloat);
+  if (solver.has_flow) {
+    const std::filesystem::path flow_path = run_folder / "flow.safetensors";
+    check_run_file(run_folder, "flow.safetensors");
     const SafetensorsFile file = SafetensorsFile::read(flow_path);
     const ReloadedFlow stored =
         full_flow(file, flow_path.string(), loaded.config.shape.outputs, trained_on, dataset);
@@ -141,30 +147,18 @@ Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& req
     const at::Tensor carriers = tensor_of(stored.carriers, tensors.device());
     reloaded.scores.transport = incidence(flow.index_select(0, carriers),
                                           incidence_of(dataset.graph, stored.carriers, tensors.device()));
-    if (file.find("edge_predictor.lin1.weight") != nullptr) {
-      ParameterSet parameters(0, tensors);
-      const EdgePredictor predictor(parameters, "edge_predictor", flow.size(1));
-      std::vector<Buffer> stored_tensors, into;
-      for (const Parameter& parameter : parameters.all()) {
-        into.push_back({parameter.name, parameter.value});
-        stored_tensors.push_back({parameter.name, tensor_from(file.get(parameter.name))});
-      }
-      copy_by_name(stored_tensors, into, flow_path.string());
-      edge_weights = predictor.forward(flow);
-    }
+    reloaded.flow = result->scaling.in_units(stored.values);
+    edge_weights = predicted_edge_weights(file, flow, flow_path.string());
   }
   reloaded.scores.network = loaded.model->forward({graph, features, edge_weights});
+  const Divergence kind = divergence_for(trained_on.schema.task);
   if (request.learn.solver == "exact") {
-    reloaded.scores.network =
-        to_label_space(divergence_for(trained_on.targets.task), reloaded.scores.network);
+    reloaded.scores.network = to_label_space(kind, reloaded.scores.network);
     reloaded.scores.in_label_space = true;
   }
-  const std::optional<RunResult> result = read_result(run_folder);
-  if (!result) fail(fmt::format("{} has no summary.json: the run is not finished", run_folder.string()));
-  if (const auto finish = find_solver(request.learn.solver).finish) {
-    const LabelTensors labels = training_labels(*result, request, trained_on, dataset, tensors);
-    const Divergence kind = divergence_for(trained_on.targets.task);
-    reloaded.scores = finish(reloaded.scores, {graph, labels, kind, request.learn});
+  if (solver.finish) {
+    const LabelTensors labels = training_labels(*result, trained_on, dataset, tensors);
+    reloaded.scores = solver.finish(reloaded.scores, {graph, labels, kind, request.learn});
   }
   reloaded.scores = result->scaling.undo(reloaded.scores);
   reloaded.model = std::move(loaded.model);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -15,6 +16,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "core/manifest.h"
 #include "learn/device.h"
 #include "learn/run_files.h"
 #include "learn/single_run.h"
@@ -26,9 +28,19 @@
 namespace qw {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int64_t kEpochsAtOnce = 50;
+
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+// In CUDA's words, and in those of the CPU in LibTorch 1.13 and 2.
+bool is_out_of_memory(const c10::Error& error) {
+  const std::string_view text = error.what();
+  const auto says = [&](const char* words) { return text.find(words) != std::string_view::npos; };
+  return says("out of memory") || says("can't allocate memory") || says("not enough memory");
+}
 
 // Where memory does not suffice, says what would fit.
 template <class Work>
@@ -36,28 +48,37 @@ void within_memory(const Dataset& dataset, const TrainRequest& request, const Wo
   try {
     return work();
   } catch (const c10::Error& error) {
-    if (std::string_view(error.what()).find("out of memory") == std::string_view::npos) throw;
+    if (!is_out_of_memory(error)) throw;
+  } catch (const std::bad_alloc&) {  // said below
   }
   const int64_t available = device_memory(device_of(request));
   const MemoryPlan plan = memory_plan(training_size(dataset, request), request, available);
-  fail(fmt::format("out of memory on {}: {}", request.device, what_would_fit(plan, available)));
+  throw OutOfMemory(fmt::format("out of memory on {}: {}", request.device, what_would_fit(plan, available)));
 }
+
+// Where the runs of one request are kept, and what of their data.
+struct KeptIn {
+  std::filesystem::path folder;  // empty: nowhere
+  const TrainingMemory& memory;
+};
 
 // All trainings of a feed.
 class Trainings {
  public:
-  Trainings(const Dataset& dataset, const std::string& device, const std::string& scale_features,
-            const TrainingFeed& feed, const std::filesystem::path& folder)
+  // Without `kept` trainings may be of several requests, and nothing of them is kept.
+  Trainings(const Dataset& dataset, const std::string& device, const FeatureScaling& scaling,
+            const TrainingFeed& feed, const KeptIn* kept)
       : dataset_(dataset),
         feed_(feed),
-        folder_(folder),
+        kept_(kept),
         tensors_(at::TensorOptions(at::kFloat).device(device_named(device))),
         graph_(dataset.graph, tensors_),
-        features_(FeatureScaling(scale_features, dataset).apply(dataset.features), tensors_) {}
+        features_(scaling.apply(dataset.features), tensors_) {}
 
   void run() {
     const int64_t most = most_at_once(tensors_.device(), dataset_.graph.num_edges());
-    for (std::vector<Training> taken = feed_.take(most); !taken.empty(); taken = feed_.take(most)) {
+    for (std::vector<Training> taken = feed_.take(most); !taken.empty() && !stopped_;
+         taken = feed_.take(most)) {
       if (tensors_.device().is_cuda()) {
         on_device(taken);
       } else if (taken.size() == 1) {
@@ -68,12 +89,14 @@ class Trainings {
     }
   }
 
+  bool stopped() const { return stopped_; }
+
  private:
   // And whatever more there is.
   void side_by_side(std::vector<Training>& taken) {
     parallel_tasks(static_cast<int>(taken.size()), [&](int task) {
       std::vector<Training> mine{std::move(taken[task])};
-      while (!mine.empty()) {
+      while (!mine.empty() && !stopped_) {
         here(mine.front());
         const std::lock_guard<std::mutex> lock(one_at_a_time_);
         mine = feed_.take(1);
@@ -82,27 +105,55 @@ class Trainings {
   }
 
   void here(const Training& training) {
-    RunResult result;
+    std::optional<RunResult> result;
     const bool went_well = watch(training, [&] {
-      SingleRun single(dataset_, training, graph_, features_, folder_);
-      if (single.trainer() != nullptr) single.trainer()->run(told(single));
-      result = single.result();
+      within_memory(dataset_, training.request, [&] {
+        const std::unique_ptr<SingleRun> single = make_run(training);
+        if (single->trainer() != nullptr) single->trainer()->run(told(*single));
+        result = end_of(*single);
+      });
     });
-    if (went_well) hand_over(training, result);
+    if (went_well && result) hand_over(training, *result);
   }
 
-  // As many together as fit.
+  std::unique_ptr<SingleRun> make_run(const Training& training) const {
+    Split split = kept_ != nullptr ? kept_->memory.trained_on.splits.at(training.run)
+                                   : split_of(training.request, dataset_, training.run);
+    return std::make_unique<SingleRun>(dataset_, training, std::move(split), graph_, features_,
+                                       kept_ != nullptr ? kept_->folder : std::filesystem::path());
+  }
+
+  // The result; nothing when the run was stopped, and then it is kept as far as it came.
+  static std::optional<RunResult> end_of(SingleRun& single) {
+    const Trainer* trainer = single.trainer();
+    if (trainer == nullptr || trainer->finished() || !trainer->failure().empty()) return single.result();
+    single.save();
+    return std::nullopt;
+  }
+
+  // As many together as fit; where memory does not suffice after all, one by one.
   void on_device(const std::vector<Training>& taken) {
     TrainRequest request = taken.front().request;
     request.runs = static_cast<int64_t>(taken.size());
     const auto room = static_cast<size_t>(
         memory_plan(training_size(dataset_, request), request, device_memory(tensors_.device()))
             .runs_at_once);
-    within_memory(dataset_, request, [&] {
-      for (size_t begin = 0; begin < taken.size(); begin += room) {
-        together({taken.data() + begin, std::min(room, taken.size() - begin)});
+    for (size_t begin = 0; begin < taken.size(); begin += room) {
+      const std::span<const Training> some{taken.data() + begin, std::min(room, taken.size() - begin)};
+      if (some.size() > 1 && together_fits(some)) continue;
+      for (const Training& one : some) {
+        watch(one, [&] { within_memory(dataset_, one.request, [&] { together({&one, 1}); }); });
       }
-    });
+    }
+  }
+
+  bool together_fits(std::span<const Training> trainings) {
+    try {
+      within_memory(dataset_, trainings.front().request, [&] { together(trainings); });
+      return true;
+    } catch (const OutOfMemory&) {
+      return false;
+    }
   }
 
   void together(std::span<const Training> trainings) {
@@ -112,7 +163,7 @@ class Trainings {
     for (const Training& training : trainings) {
       std::unique_ptr<SingleRun> single;
       const bool went_well = watch(training, [&] {
-        single = std::make_unique<SingleRun>(dataset_, training, graph_, features_, folder_);
+        single = make_run(training);
         Trainer* trainer = single->trainer();
         if (trainer == nullptr) return;
         if (!trainer->can_replay()) return trainer->run(told(*single));
@@ -122,18 +173,19 @@ class Trainings {
       if (went_well) singles.push_back(std::move(single));
     }
     run_together(trainers, go_on, epochs_at_once(trainings.front().request));
-    for (std::unique_ptr<SingleRun>& single : singles) {
-      RunResult result;
-      if (watch(single->training(), [&] { result = single->result(); }))
-        hand_over(single->training(), result);
-      single.reset();
+    std::vector<std::optional<RunResult>> results(singles.size());
+    for (size_t k = 0; k < singles.size(); ++k)
+      watch(singles[k]->training(), [&] { results[k] = end_of(*singles[k]); });
+    for (size_t k = 0; k < singles.size(); ++k) {
+      if (results[k]) hand_over(singles[k]->training(), *results[k]);
     }
   }
 
   // Between looks of the host; checkpoints are looks.
   int64_t epochs_at_once(const TrainRequest& request) const {
     const int64_t every = request.checkpoint_every;
-    return folder_.empty() || every == 0 ? kEpochsAtOnce : std::gcd(every, kEpochsAtOnce);
+    return kept_ == nullptr || kept_->folder.empty() || every == 0 ? kEpochsAtOnce
+                                                                   : std::gcd(every, kEpochsAtOnce);
   }
 
   // Whether it went well; what did not is told to the feed.
@@ -145,11 +197,19 @@ class Trainings {
     } catch (const InternalError&) {
       throw;
     } catch (const Error& error) {
-      if (!feed_.failed) throw;
-      const std::lock_guard<std::mutex> lock(one_at_a_time_);
-      feed_.failed(training, error.what());
-      return false;
+      return tell_failed(training, error.what());
+    } catch (const c10::Error& error) {
+      if (is_out_of_memory(error)) throw;
+      return tell_failed(training, error.what_without_backtrace());
     }
+  }
+
+  // False; without anybody to tell, the error that is being handled goes on.
+  bool tell_failed(const Training& training, const std::string& why) {
+    if (!feed_.failed) throw;
+    const std::lock_guard<std::mutex> lock(one_at_a_time_);
+    feed_.failed(training, why);
+    return false;
   }
 
   // Not watched: what cannot be kept is no training that failed.
@@ -162,44 +222,71 @@ class Trainings {
     return [this, &single](const EpochRecord& record) {
       if (feed_.epoch) {
         const std::lock_guard<std::mutex> lock(one_at_a_time_);
-        feed_.epoch(single.training(), record);
+        if (!stopped_ && !feed_.epoch(single.training(), record)) stopped_ = true;
       }
       single.epoch_done(record);
-      return true;
+      return !stopped_;
     };
   }
 
   const Dataset& dataset_;
   const TrainingFeed& feed_;
-  const std::filesystem::path& folder_;
+  const KeptIn* kept_;
   at::TensorOptions tensors_;
   GraphTensors graph_;
   NodeMatrix features_;
   std::mutex one_at_a_time_;
+  std::atomic<bool> stopped_ = false;
 };
 
-// As it would be written today, with the options that came later; empty: no JSON.
-std::string request_text(const std::filesystem::path& config) {
-  const Json document = Json::parse(read_file(config), nullptr, false);
-  return document.is_discarded() ? ""
-                                 : json_text(to_json(request_from_json(document, config.string())), 2) + "\n";
-}
-
 // A folder belongs to one request: going on with another would mix results.
-void claim_folder(const std::filesystem::path& folder, const TrainRequest& request) {
+void claim_config(const std::filesystem::path& folder, const TrainRequest& request) {
   const std::filesystem::path config = folder / "config.json";
   const std::string wanted = json_text(to_json(request), 2) + "\n";
-  if (std::filesystem::exists(config) && request_text(config) != wanted) {
+  const auto begun = [&] { return json_text(to_json(read_request(folder)), 2) + "\n"; };
+  if (!std::filesystem::exists(config)) {
+    write_file_atomically(config, wanted);
+  } else if (begun() != wanted) {
     fail(fmt::format("{} was made by another request; choose another --out, or go on with it by --resume {}",
                      folder.string(), folder.string()));
   }
-  write_file_atomically(config, wanted);
+}
+
+// What the folder keeps of the data, which must not have changed since; made where it is new.
+TrainingMemory claim_memory(const std::filesystem::path& folder, const TrainRequest& request,
+                            const Dataset& dataset) {
+  if (!has_memory(folder)) {
+    TrainingMemory memory = make_memory(dataset, request);
+    if (!is_of_older_qw(folder)) write_memory(folder, memory, request.command);
+    return memory;
+  }
+  TrainingMemory memory = read_memory(folder);
+  const DataChanges changes = changes_since(memory.trained_on, dataset);
+  if (!changes.none() || changes.reordered) {
+    fail(fmt::format(
+        "{} cannot go on: {} since it began; train anew with another --out, or fit the flow to new "
+        "labels with --refit-flow",
+        folder.string(), changes.none() ? "the nodes stand in another order" : changes.text() + " changed"));
+  }
+  return memory;
+}
+
+void write_summary(const std::filesystem::path& folder, nlohmann::ordered_json summary,
+                   const TrainingMemory& memory) {
+  summary["fingerprint"] = fingerprint_json(fingerprint(memory.trained_on));
+  const std::string text = json_text(summary, 2) + "\n";
+  if (has_memory(folder)) {
+    Manifest manifest = Manifest::read(folder);
+    manifest.add("summary.json", text);
+    manifest.write();
+  }
+  write_file_atomically(folder / "summary.json", text);
 }
 
 // Of all runs together at most a tenth of what training took, unless all are asked for; then those of no run
 // have a linear model, so that means are over the same runs.
-void add_baselines(const Dataset& dataset, const TrainRequest& request, double trained_seconds,
-                   std::vector<RunResult>& results) {
+void add_baselines(const Dataset& dataset, const TrainRequest& request, const TrainingMemory& memory,
+                   double trained_seconds, std::vector<RunResult>& results) {
   if (request.baselines == "none" || dataset.targets.task == Task::kNone) return;
   constexpr double kShare = 0.1, kLeastSeconds = 0.05;
   const bool all = request.baselines == "all";
@@ -208,7 +295,7 @@ void add_baselines(const Dataset& dataset, const TrainRequest& request, double t
   bool complete = true;
   for (RunResult& result : results) {
     const auto begin = std::chrono::steady_clock::now();
-    result.baselines = make_baselines(dataset, split_of(request, dataset, result.run), request.learn.metric,
+    result.baselines = make_baselines(dataset, memory.trained_on.splits.at(result.run), request.learn.metric,
                                       complete ? left : 0.0);
     left -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     complete = complete && !result.baselines.linear.test.empty() && left > 0;
@@ -226,16 +313,22 @@ Split split_of(const TrainRequest& request, const Dataset& dataset, int64_t run)
 }
 
 void train_all(const Dataset& dataset, const std::string& device, const std::string& scale_features,
-               const TrainingFeed& feed, const std::filesystem::path& folder) {
-  Trainings(dataset, device, scale_features, feed, folder).run();
+               const TrainingFeed& feed) {
+  Trainings(dataset, device, FeatureScaling(scale_features, dataset), feed, nullptr).run();
 }
 
 std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request,
                              const std::filesystem::path& folder,
-                             const std::function<void(const TrainProgress&)>& progress) {
+                             const std::function<bool(const TrainProgress&)>& progress) {
   request_from_json(to_json(request), "request");  // a program may ask for anything
   find_metric(dataset.targets.task, request.learn.metric);
-  if (!folder.empty()) claim_folder(folder, request);
+  std::optional<FolderLock> lock;
+  if (!folder.empty()) {
+    lock.emplace(folder);
+    claim_config(folder, request);
+  }
+  const TrainingMemory memory =
+      folder.empty() ? make_memory(dataset, request) : claim_memory(folder, request, dataset);
   std::vector<RunResult> results(request.runs);
   int64_t next = 0;
   TrainingFeed feed;
@@ -247,18 +340,19 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   feed.done = [&](const Training& training, const RunResult& result) { results[training.run] = result; };
   if (progress) {
     feed.epoch = [&](const Training& training, const EpochRecord& record) {
-      progress({training.run, request.runs, record, request.learn.epochs});
+      return progress({training.run, request.runs, record, request.learn.epochs});
     };
   }
   const auto begin = std::chrono::steady_clock::now();
-  within_memory(dataset, request,
-                [&] { train_all(dataset, request.device, request.scale_features, feed, folder); });
+  within_memory(dataset, request, [&] {
+    const KeptIn kept{folder, memory};
+    Trainings trainings(dataset, request.device, memory.scaling, feed, &kept);
+    trainings.run();
+    if (trainings.stopped()) throw TrainingStopped();
+  });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  add_baselines(dataset, request, seconds, results);
-  if (!folder.empty()) {
-    write_file_atomically(folder / "summary.json",
-                          json_text(summary_json(request, dataset, results), 2) + "\n");
-  }
+  add_baselines(dataset, request, memory, seconds, results);
+  if (!folder.empty()) write_summary(folder, summary_json(request, dataset, results), memory);
   return results;
 }
 

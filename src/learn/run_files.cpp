@@ -4,11 +4,18 @@
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
 #include "core/json.h"
+#include "core/manifest.h"
 #include "nn/tensor_file.h"
 #include "nn/tensors.h"
 #include "qw/core/error.h"
@@ -183,15 +190,17 @@ std::filesystem::path calibration_path(const std::filesystem::path& run_folder) 
 
 Calibration read_calibration(const std::filesystem::path& run_folder) {
   const std::filesystem::path path = calibration_path(run_folder);
-  if (!std::filesystem::exists(path)) return {};
-  return calibration_from_json(Json::parse(read_file(path), nullptr, false), path.string());
+  const bool of_older_qw = !Manifest::exists_in(run_folder) && !std::filesystem::exists(path);
+  if (of_older_qw) return {};
+  const std::string text = read_run_file(run_folder, path.filename().string());
+  return calibration_from_json(parse_json(text, path.string()), path.string());
 }
 
 void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run) {
   Learner& learner = trainer.best();
   save_model(run_folder / "model.safetensors", learner.model_config(), learner.model());
   if (learner.flow() != nullptr) write_flow(run_folder / "flow.safetensors", run.dataset, learner);
-  write_file_atomically(calibration_path(run_folder), to_json(run.calibration).dump() + "\n");
+  write_file_atomically(calibration_path(run_folder), json_text(to_json(run.calibration)) + "\n");
   const Targets& targets = run.dataset.targets;
   const std::optional<PredictionSets> sets(std::in_place, targets.task, targets.width, run.calibration,
                                            run.coverage);
@@ -199,7 +208,15 @@ void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const 
   write_file_atomically(run_folder / "predictions.csv",
                         Predictions(run.dataset, targets, run.scores, run.calibration, sets, parts).csv());
   write_metrics(run_folder, trainer.history());
-  write_file_atomically(run_folder / "summary.json", json_text(to_json(run.result), 2) + "\n");
+  const std::string summary = json_text(to_json(run.result), 2) + "\n";
+  Manifest manifest(run_folder);
+  for (const char* name :
+       {"model.safetensors", "model.json", "calibration.json", "predictions.csv", "metrics.jsonl"})
+    manifest.add(name);
+  if (learner.flow() != nullptr) manifest.add("flow.safetensors");
+  manifest.add("summary.json", summary);
+  manifest.write();
+  write_file_atomically(run_folder / "summary.json", summary);
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(run_folder), ignored);
 }
@@ -207,11 +224,57 @@ void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const 
 std::optional<RunResult> read_result(const std::filesystem::path& run_folder) {
   const std::filesystem::path path = run_folder / "summary.json";
   if (!std::filesystem::exists(path)) return std::nullopt;
+  const Json document = parse_json(read_run_file(run_folder, "summary.json"), path.string());
   try {
-    return result_from_json(Json::parse(read_file(path)));
-  } catch (const nlohmann::json::exception& error) {
+    return result_from_json(document);
+  } catch (const nlohmann::json::exception&) {
     fail(fmt::format("{}: is no summary of a run; remove it to do the run again", path.string()));
   }
 }
+
+namespace {
+
+// None for folders of an older qw.
+std::optional<Manifest> manifest_of(const std::filesystem::path& folder) {
+  const bool is_checked = Manifest::exists_in(folder) || Manifest::exists_in(folder.parent_path());
+  return is_checked ? std::optional(Manifest::read(folder)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string read_run_file(const std::filesystem::path& folder, const std::string& name) {
+  const std::optional<Manifest> manifest = manifest_of(folder);
+  return manifest ? manifest->contents(name) : read_file(folder / name);
+}
+
+TrainRequest read_request(const std::filesystem::path& folder) {
+  const std::string file = (folder / "config.json").string();
+  const bool is_checked = Manifest::exists_in(folder);
+  const std::string text = is_checked ? Manifest::read(folder).contents("config.json") : read_file(file);
+  return request_from_json(parse_json(text, file), file);
+}
+
+bool is_of_older_qw(const std::filesystem::path& folder) {
+  const Json config = read_json(folder / "config.json");
+  return config.is_object() && config.contains("schema") && config.at("schema") == 1;
+}
+
+void check_run_file(const std::filesystem::path& folder, const std::string& name) {
+  if (const std::optional<Manifest> manifest = manifest_of(folder)) manifest->check(name);
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0) fail(fmt::format("{}: {}", folder.string(), std::strerror(errno)));
+  if (flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return;  // some file systems have no locks
+  close(folder_);
+  fail(fmt::format("{} is being written by another qw; wait for it, or choose another --out",
+                   folder.string()));
+}
+
+FolderLock::~FolderLock() { close(folder_); }
 
 }  // namespace qw

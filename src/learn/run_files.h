@@ -30,6 +30,29 @@ void write_metrics(const std::filesystem::path& run_folder, const std::vector<Ep
 // The result of a run that is done, or nothing.
 std::optional<RunResult> read_result(const std::filesystem::path& run_folder);
 
+// What a training was asked for: its config.json.
+TrainRequest read_request(const std::filesystem::path& folder);
+// Whether its config.json is of schema 1: such a folder keeps nothing of its data, and no checksums.
+bool is_of_older_qw(const std::filesystem::path& folder);
+
+// A file of a training's or a run's folder, checked against its manifest; folders of an older qw have none.
+std::string read_run_file(const std::filesystem::path& folder, const std::string& name);
+void check_run_file(const std::filesystem::path& folder, const std::string& name);
+
+// Refuses a second process that would write to the folder: it is locked until this is gone, also by a kill.
+class FolderLock {
+ public:
+  // Makes the folder. Throws qw::Error when it is locked.
+  explicit FolderLock(const std::filesystem::path& folder);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock();
+
+ private:
+  int folder_ = -1;
+};
+
+nlohmann::ordered_json fingerprint_json(const Fingerprint& print);
 nlohmann::ordered_json flow_json(const FlowSummary& flow);
 nlohmann::ordered_json split_json(const SplitSizes& sizes);
 

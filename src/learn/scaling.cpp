@@ -4,9 +4,11 @@
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "nn/tensors.h"
+#include "qw/core/error.h"
 
 namespace qw {
 namespace {
@@ -96,24 +98,37 @@ FeatureScaling::FeatureScaling(const std::string& kind, const Dataset& trained_o
     : kind_(chosen_scaling(kind, trained_on)), chosen_(kind == "auto") {
   const Features& features = trained_on.features;
   if (kind_ != "columns") return;
-  shifts_ = !features.sparse;
+  const bool shifts = !features.sparse;
   const std::vector<Moments> moments = column_moments(features);
   const std::vector<bool> leave =
       chosen_ ? columns_to_leave(features) : std::vector<bool>(features.columns, false);
   for (int64_t column = 0; column < features.columns; ++column) {
-    mean_.push_back(leave[column] || !shifts_ ? 0.0 : moments[column].mean);
+    mean_.push_back(leave[column] || !shifts ? 0.0 : moments[column].mean);
     factor_.push_back(leave[column] ? 1.0 : 1.0 / moments[column].deviation);
     scaled_columns_ += !leave[column];
   }
-  if (scaled_columns_ == 0) kind_ = "none";
+  if (scaled_columns_ > 0) return;
+  kind_ = "none";
+  mean_.clear();
+  factor_.clear();
+}
+
+FeatureScaling::FeatureScaling(std::string kind, std::vector<double> mean, std::vector<double> factor)
+    : kind_(std::move(kind)), mean_(std::move(mean)), factor_(std::move(factor)) {
+  scaled_columns_ = std::count_if(factor_.begin(), factor_.end(), [](double each) { return each != 1.0; });
+}
+
+// Sparse columns are only divided: a shift would fill them.
+bool FeatureScaling::shifts() const {
+  return std::any_of(mean_.begin(), mean_.end(), [](double each) { return each != 0.0; });
 }
 
 std::string FeatureScaling::summary() const {
   const auto columns = static_cast<int64_t>(factor_.size());
   std::string done = kind_ == "rows"      ? "each row is divided by its sum"
                      : kind_ == "columns" ? fmt::format("{} of {} columns are {}", scaled_columns_, columns,
-                                                        shifts_ ? "brought to mean 0 and deviation 1"
-                                                                : "divided by their deviation")
+                                                        shifts() ? "brought to mean 0 and deviation 1"
+                                                                 : "divided by their deviation")
                                           : "as they are";
   return fmt::format("features: {}{}", done, chosen_ ? " (--scale-features)" : "");
 }
@@ -121,7 +136,7 @@ std::string FeatureScaling::summary() const {
 Features FeatureScaling::apply(const Features& features) const {
   if (kind_ == "rows") return row_normalised(features);
   if (kind_ != "columns") return features;
-  if (!shifts_ && features.sparse) {
+  if (features.sparse && !shifts()) {
     Features scaled = features;
     for (size_t at = 0; at < scaled.values.size(); ++at) {
       scaled.values[at] = static_cast<float>(scaled.values[at] * factor_[scaled.indices[at]]);
@@ -140,6 +155,14 @@ Features FeatureScaling::apply(const Features& features) const {
 
 TargetScaling::TargetScaling(const Targets& targets, std::span<const NodeId> training) {
   if (targets.task != Task::kRegression || !targets.classes.empty()) return;
+  constexpr double kLargest = 1e150;  // squares of more are no numbers
+  const auto too_large = std::find_if(targets.values.begin(), targets.values.end(),
+                                      [](double value) { return std::abs(value) > kLargest; });
+  if (too_large != targets.values.end()) {
+    fail(fmt::format(
+        "the target {:g} is too large: squares of values beyond {:g} are no numbers; divide the column",
+        *too_large, kLargest));
+  }
   for (int64_t column = 0; column < targets.width; ++column) {
     const Moments moments = moments_of([&](const auto& each) {
       for (const NodeId node : training) {
@@ -165,12 +188,15 @@ Targets TargetScaling::apply(const Targets& targets) const {
   return scaled;
 }
 
+at::Tensor TargetScaling::in_units(const at::Tensor& differences) const {
+  return mean_.empty() ? differences : differences * tensor_of(deviation_).to(differences.options());
+}
+
 Scores TargetScaling::undo(const Scores& scores) const {
   if (mean_.empty()) return scores;
   const at::Tensor mean = tensor_of(mean_).to(scores.network.options());
-  const at::Tensor deviation = tensor_of(deviation_).to(scores.network.options());
-  return {scores.network * deviation + mean,
-          scores.transport.numel() == 0 ? scores.transport : scores.transport * deviation,
+  return {in_units(scores.network) + mean,
+          scores.transport.numel() == 0 ? scores.transport : in_units(scores.transport),
           scores.in_label_space};
 }
 

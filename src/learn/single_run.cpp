@@ -31,16 +31,16 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-SingleRun::SingleRun(const Dataset& dataset, const Training& training, const GraphTensors& graph,
+SingleRun::SingleRun(const Dataset& dataset, const Training& training, Split split, const GraphTensors& graph,
                      const NodeMatrix& features, const std::filesystem::path& folder)
     : dataset_(dataset),
       training_(training),
       folder_(folder.empty() ? folder : run_folder(folder, training.run)),
-      seed_(seed_of_run(training.request, training.run)) {
+      seed_(seed_of_run(training.request, training.run)),
+      split_(std::move(split)) {
   if (!folder_.empty()) done_ = read_result(folder_);
   if (done_) return;
   const TrainRequest& request = training_.request;
-  split_ = split_of(request, dataset, training.run);
   scaling_ = scaling_for(split_);
   targets_ = scaling_.apply(dataset.targets);
   trainer_ = std::make_unique<Trainer>(LearnInput{dataset.graph, targets_, split_, graph, features,
@@ -53,7 +53,11 @@ SingleRun::SingleRun(const Dataset& dataset, const Training& training, const Gra
 
 void SingleRun::epoch_done(const EpochRecord& record) const {
   const int64_t every = training_.request.checkpoint_every;
-  if (folder_.empty() || every == 0 || (record.epoch + 1) % every != 0) return;
+  if (every != 0 && (record.epoch + 1) % every == 0) save();
+}
+
+void SingleRun::save() const {
+  if (folder_.empty() || trainer_->history().empty()) return;
   write_metrics(folder_, trainer_->history());
   trainer_->save_checkpoint(checkpoint_path(folder_));
 }

@@ -13,7 +13,7 @@ namespace qw {
 class SingleRun {
  public:
   // An empty folder keeps nothing on disk.
-  SingleRun(const Dataset& dataset, const Training& training, const GraphTensors& graph,
+  SingleRun(const Dataset& dataset, const Training& training, Split split, const GraphTensors& graph,
             const NodeMatrix& features, const std::filesystem::path& folder);
   SingleRun(const SingleRun&) = delete;
   SingleRun& operator=(const SingleRun&) = delete;
@@ -23,6 +23,9 @@ class SingleRun {
 
   // To be told of every epoch.
   void epoch_done(const EpochRecord& record) const;
+
+  // Keeps what there is, to go on from.
+  void save() const;
 
   // Once its trainer has finished. Throws qw::Error when it failed.
   RunResult result();

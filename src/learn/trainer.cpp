@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "core/safetensors.h"
 #include "core/text.h"
@@ -18,7 +17,7 @@
 namespace qw {
 namespace {
 
-constexpr int kCheckpointSchema = 1;
+constexpr int kCheckpointSchema = 2;
 constexpr const char* kBestPrefix = "best/";
 constexpr const char* kHistory = "history";
 constexpr size_t kHistoryColumns = 5;
@@ -45,12 +44,11 @@ std::vector<EpochRecord> history_from(const SafetensorsFile& file) {
 }
 
 std::vector<int64_t> counts_from(const std::string& text) {
-  const nlohmann::json counts = nlohmann::json::parse(text, nullptr, false);
-  std::vector<int64_t> result;
-  for (const nlohmann::json& count : counts.is_array() ? counts : nlohmann::json::array()) {
-    if (count.is_number_unsigned()) result.push_back(count.get<int64_t>());
+  std::vector<int64_t> counts;
+  for (const std::string& part : split(text, ' ')) {
+    if (const auto count = parse_integer(part); count && *count >= 0) counts.push_back(*count);
   }
-  return result;
+  return counts;
 }
 
 bool all_finite(const at::Tensor& tensor) {
@@ -228,16 +226,15 @@ void Trainer::save_checkpoint(const std::filesystem::path& path) const {
   std::vector<Buffer> tensors = learner_->state();
   for (const Buffer& each : best_state_) tensors.push_back({kBestPrefix + each.name, each.value});
   tensors.push_back({kHistory, history_tensor(history_)});
-  const nlohmann::json counts = learner_->counts();
-  write_tensors(path, tensors,
-                {{"schema", std::to_string(kCheckpointSchema)},
-                 {"counts", counts.dump()},
-                 {"best_epoch", std::to_string(best_epoch_)},
-                 {"finished", finished_ ? "true" : "false"}});
+  write_checked_tensors(path, tensors,
+                        {{"schema", std::to_string(kCheckpointSchema)},
+                         {"counts", fmt::format("{}", fmt::join(learner_->counts(), " "))},
+                         {"best_epoch", std::to_string(best_epoch_)},
+                         {"finished", finished_ ? "true" : "false"}});
 }
 
 void Trainer::load_checkpoint(const std::filesystem::path& path) {
-  const SafetensorsFile file = SafetensorsFile::read(path);
+  const SafetensorsFile file = read_checked_tensors(path);
   const auto field = [&](const std::string& name) {
     const auto found = file.metadata().find(name);
     if (found == file.metadata().end())

@@ -140,12 +140,14 @@ void load_parameters(const std::filesystem::path& path, const Model& model) {
 
 LoadedModel load_model(const std::filesystem::path& path, const at::TensorOptions& options) {
   const std::string config_file = config_path(path).string();
-  const Json document = Json::parse(read_file(config_file), nullptr, false);
-  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config_file));
-  LoadedModel loaded{config_from(document, config_file), nullptr};
+  LoadedModel loaded{config_from(read_json(config_file), config_file), nullptr};
   const std::vector<Buffer> tensors = read_tensors(path);
   loaded.model = make_model(loaded.config, tensors, options, config_file);
   copy_by_name(tensors, tensors_of(*loaded.model), path.string());
+  for (const Buffer& tensor : tensors) {
+    if (at::isFloatingType(tensor.value.scalar_type()) && !at::isfinite(tensor.value).all().item<bool>())
+      fail(fmt::format("{}: '{}' has numbers that are not finite", path.string(), tensor.name));
+  }
   return loaded;
 }
 

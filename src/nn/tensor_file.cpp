@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/sha256.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 
@@ -37,6 +38,42 @@ TensorType stored_type(at::ScalarType type) {
 
 std::vector<int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
+// Copies on the CPU, as a file takes them.
+class HostTensors {
+ public:
+  explicit HostTensors(const std::vector<Buffer>& tensors) {
+    for (const auto& [name, value] : tensors) {
+      owners_.push_back(value.detach().cpu().contiguous());
+      const at::Tensor& plain = owners_.back();
+      stored_.push_back({name,
+                         stored_type(plain.scalar_type()),
+                         shape_of(plain),
+                         {static_cast<const std::byte*>(plain.data_ptr()), plain.nbytes()}});
+    }
+  }
+  const std::vector<StoredTensor>& stored() const { return stored_; }
+
+ private:
+  std::vector<at::Tensor> owners_;
+  std::vector<StoredTensor> stored_;
+};
+
+constexpr const char* kChecksum = "sha256";
+
+// Of everything but the checksum itself.
+std::string checksum(const std::vector<StoredTensor>& tensors, const SafetensorsMetadata& metadata) {
+  std::string text;
+  for (const auto& [name, value] : metadata) {
+    if (name != kChecksum) text += fmt::format("{}={}\n", name, value);
+  }
+  for (const StoredTensor& tensor : tensors) {
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    text +=
+        fmt::format("{} {} {} {}\n", tensor.name, type_name(tensor.type), tensor.shape, sha256_hex(bytes));
+  }
+  return sha256_hex(text);
+}
+
 }  // namespace
 
 at::Tensor tensor_from(const StoredTensor& stored) {
@@ -47,17 +84,22 @@ at::Tensor tensor_from(const StoredTensor& stored) {
 
 void write_tensors(const std::filesystem::path& path, const std::vector<Buffer>& tensors,
                    const SafetensorsMetadata& metadata) {
-  std::vector<at::Tensor> owners;
-  std::vector<StoredTensor> stored;
-  for (const auto& [name, value] : tensors) {
-    owners.push_back(value.detach().cpu().contiguous());
-    const at::Tensor& plain = owners.back();
-    stored.push_back({name,
-                      stored_type(plain.scalar_type()),
-                      shape_of(plain),
-                      {static_cast<const std::byte*>(plain.data_ptr()), plain.nbytes()}});
-  }
-  write_safetensors(path, stored, metadata);
+  write_safetensors(path, HostTensors(tensors).stored(), metadata);
+}
+
+void write_checked_tensors(const std::filesystem::path& path, const std::vector<Buffer>& tensors,
+                           SafetensorsMetadata metadata) {
+  const HostTensors host(tensors);
+  metadata[kChecksum] = checksum(host.stored(), metadata);
+  write_safetensors(path, host.stored(), metadata);
+}
+
+SafetensorsFile read_checked_tensors(const std::filesystem::path& path) {
+  SafetensorsFile file = SafetensorsFile::read(path);
+  const auto stored = file.metadata().find(kChecksum);
+  if (stored == file.metadata().end() || stored->second != checksum(file.tensors(), file.metadata()))
+    fail(fmt::format("{}: is damaged, by its own checksum; remove it to begin again", path.string()));
+  return file;
 }
 
 std::vector<Buffer> read_tensors(const std::filesystem::path& path) {

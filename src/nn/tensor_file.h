@@ -17,6 +17,12 @@ at::Tensor tensor_from(const StoredTensor& stored);
 void write_tensors(const std::filesystem::path& path, const std::vector<Buffer>& tensors,
                    const SafetensorsMetadata& metadata = {});
 
+// The same with a checksum of all that is in the file among its metadata, and back: throws qw::Error when
+// that is not right.
+void write_checked_tensors(const std::filesystem::path& path, const std::vector<Buffer>& tensors,
+                           SafetensorsMetadata metadata);
+SafetensorsFile read_checked_tensors(const std::filesystem::path& path);
+
 std::vector<Buffer> read_tensors(const std::filesystem::path& path);
 
 // Copies tensor for tensor into those of the same names; throws qw::Error, naming `from`, when one is

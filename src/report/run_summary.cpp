@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/file.h"
+#include "core/manifest.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -32,6 +33,12 @@ RunSummary summary_from(const Json& json) {
   summary.model = config.at("request").at("model");
   summary.solver = config.at("learn").at("solver");
   summary.seeds = json.at("seeds").get<std::vector<uint64_t>>();
+  if (json.contains("fingerprint")) {
+    const Json& print = json.at("fingerprint");
+    summary.fingerprint = {print.at("graph"), print.at("features"), print.at("labels"), print.at("splits")};
+    if (summary.fingerprint->splits.size() != summary.seeds.size())
+      fail(fmt::format("{} splits for {} seeds", summary.fingerprint->splits.size(), summary.seeds.size()));
+  }
   for (const char* part : {"train", "val", "test"}) {
     auto& metrics = summary.parts[part];
     for (const auto& [name, metric] : json.at(part).items()) {
@@ -55,6 +62,7 @@ std::filesystem::path summary_file(const std::filesystem::path& folder) {
 
 RunSummary read_run_summary(const std::filesystem::path& folder) {
   const std::filesystem::path file = summary_file(folder);
+  if (Manifest::exists_in(folder)) Manifest::read(folder).check("summary.json");
   const Json json = Json::parse(read_file(file), nullptr, false);
   if (json.is_discarded()) fail(fmt::format("{}: is not JSON", file.string()));
   try {

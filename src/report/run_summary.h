@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,12 @@ struct MetricSummary {
   std::vector<double> runs;  // one per seed; NaN where there was nothing to measure, as in the others
 };
 
+// Checksums of what was trained on; the same for the same data, however it was loaded.
+struct DataFingerprint {
+  std::string graph, features, labels;
+  std::vector<std::string> splits;  // one per seed
+};
+
 struct RunSummary {
   std::string folder;           // as it was given
   std::string name;             // of the data
@@ -26,12 +33,13 @@ struct RunSummary {
   std::string model;
   std::string solver;
   std::vector<uint64_t> seeds;
+  std::optional<DataFingerprint> fingerprint;  // none in folders of an older qw
   // "train", "val", "test": metrics in the order to show them, the one that counts first.
   std::map<std::string, std::vector<std::pair<std::string, MetricSummary>>> parts;
 };
 
-// Throws qw::Error when there is no such folder, when the training is not finished, and when the file is no
-// summary.
+// Throws qw::Error when there is no such folder, when the training is not finished, when the file is no
+// summary, and when it is not the one that was written.
 RunSummary read_run_summary(const std::filesystem::path& folder);
 
 }  // namespace qw

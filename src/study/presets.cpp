@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/file.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/graph/statistics.h"
@@ -111,9 +111,7 @@ Preset automatic_preset(const Dataset& dataset, const std::vector<NodeId>& train
 }
 
 std::vector<Preset> read_presets(const std::filesystem::path& file) {
-  const Json document = Json::parse(read_file(file), nullptr, false);
-  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", file.string()));
-  return presets_from_json(document, file.string());
+  return presets_from_json(read_json(file), file.string());
 }
 
 const Preset& find_preset(const std::string& name, const std::vector<Preset>& among) {

@@ -311,6 +311,8 @@ std::vector<Rung> rungs_of(const Description& description, int64_t configs) {
 }  // namespace
 
 nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& file) {
+  if (too_deep_at(text) != std::string::npos)
+    fail_usage(fmt::format("{}: is no sweep: it is nested deeper than {} levels", file, kDeepestJson));
   try {
     Json description = Json::parse(text, nullptr, true, true);
     if (!description.is_object()) fail_usage(fmt::format("{}: is no JSON object", file));
@@ -320,6 +322,8 @@ nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& f
         1 + std::count(text.begin(),
                        text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size())), '\n');
     fail_usage(fmt::format("{}:{}: is no JSON from here on", file, line));
+  } catch (const nlohmann::json::exception&) {
+    fail_usage(fmt::format("{}: is no JSON: a number is out of range", file));
   }
 }
 

@@ -2,14 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 
+#include "core/progress.h"
 #include "qw/core/error.h"
 
 namespace qw {
 namespace {
 
-constexpr int kMostWaiting = 60'000;  // milliseconds
+constexpr int kMostWaits = 600;
+constexpr std::chrono::milliseconds kWait(100);
+constexpr int kSaidAfter = 10;  // waits
+
+// Asked again and again while another process has the file; 0 gives up.
+int wait_for_others(void* path, int waits) {
+  if (waits == kSaidAfter && !quiet()) {
+    fmt::print(stderr, "{}: another process is at it; waiting for up to a minute\n",
+               static_cast<const std::filesystem::path*>(path)->string());
+  }
+  std::this_thread::sleep_for(kWait);
+  return waits < kMostWaits ? 1 : 0;
+}
 
 }  // namespace
 
@@ -26,7 +41,7 @@ SqliteDatabase::SqliteDatabase(const std::filesystem::path& path) : path_(path) 
     sqlite3_close(handle_);
     fail(fmt::format("{}: {}", path.string(), reason));
   }
-  sqlite3_busy_timeout(handle_, kMostWaiting);
+  sqlite3_busy_handler(handle_, wait_for_others, &path_);
 }
 
 SqliteDatabase::~SqliteDatabase() { sqlite3_close(handle_); }

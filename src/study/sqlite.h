@@ -40,7 +40,7 @@ class SqliteStatement {
 
 class SqliteDatabase {
  public:
-  // Waits up to a minute for other processes wherever they are in each other's way.
+  // Waits up to a minute for other processes wherever they are in each other's way, and says so after a second.
   explicit SqliteDatabase(const std::filesystem::path& path);
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;

@@ -120,11 +120,15 @@ std::string summary_of(const RunResult& result) {
   return json_text(json);
 }
 
-RunResult result_of(const std::string& summary) {
-  const Json json = Json::parse(summary);
-  RunResult result = result_from_json(json);
-  result.step_ms = json.value(kStepMs, 0.0);
-  return result;
+RunResult result_of(const std::string& summary, const std::filesystem::path& store) {
+  const Json json = parse_json(summary, store.string() + ": a stored result");
+  try {
+    RunResult result = result_from_json(json);
+    result.step_ms = json.value(kStepMs, 0.0);
+    return result;
+  } catch (const nlohmann::json::exception&) {
+    fail(fmt::format("{}: a stored result is none", store.string()));
+  }
 }
 
 }  // namespace
@@ -231,7 +235,7 @@ std::vector<int64_t> ResultStore::configs_of(const std::vector<TrainRequest>& re
 nlohmann::ordered_json ResultStore::options_of(int64_t config) {
   SqliteStatement find(database_->connection, "SELECT options FROM config WHERE id = ?");
   QW_ASSERT(find.bind(config).row());
-  return Json::parse(find.text(0));
+  return parse_json(find.text(0), database_->path.string() + ": stored options");
 }
 
 TrainRequest ResultStore::request_of(int64_t config) {
@@ -250,7 +254,7 @@ std::optional<StoredResult> ResultStore::find(const Trial& trial) {
   if (!statement.bind(trial.config).bind(trial.run).row()) return std::nullopt;
   StoredResult stored;
   stored.error = statement.text(1);
-  if (stored.error.empty()) stored.result = result_of(statement.text(0));
+  if (stored.error.empty()) stored.result = result_of(statement.text(0), database_->path);
   stored.seconds = statement.number(2);
   stored.device = statement.text(3);
   return stored;
@@ -319,7 +323,10 @@ void ResultStore::set_study(const std::string& name, const nlohmann::ordered_jso
 std::vector<std::pair<std::string, nlohmann::ordered_json>> ResultStore::studies() {
   std::vector<std::pair<std::string, Json>> all;
   SqliteStatement statement(database_->connection, "SELECT name, description FROM study ORDER BY name");
-  while (statement.row()) all.emplace_back(statement.text(0), Json::parse(statement.text(1)));
+  while (statement.row()) {
+    all.emplace_back(statement.text(0),
+                     parse_json(statement.text(1), database_->path.string() + ": a stored sweep"));
+  }
   return all;
 }
 

@@ -144,7 +144,7 @@ TEST_F(Compare, StoredSplitsGoByTheNumberOfTheRun) {
   const std::string later = add("later", {.split = "stored", .seeds = {6, 7, 8, 9}});
   expect_refused(
       {"compare", first, later}, 1,
-      "qw: " + first + " and " + later + " have no measured seed in common: train both with the same --seed");
+      "qw: " + first + " and " + later + " have no measured seed in common: train both with the same --seed and --split");
 }
 
 TEST_F(Compare, NamesWhatTellsRunsApart) {
@@ -210,7 +210,7 @@ TEST_F(Compare, WhatCannotBePairedIsOneLine) {
   const std::string seeds = add("seeds", {.seeds = {1, 2, 3, 4}});
   expect_refused(
       {"compare", ce, seeds}, 1,
-      "qw: " + ce + " and " + seeds + " have no measured seed in common: train both with the same --seed");
+      "qw: " + ce + " and " + seeds + " have no measured seed in common: train both with the same --seed and --split");
   const std::string one = add("one", {.seeds = {5, 1, 2, 3}});
   expect_refused(
       {"compare", ce, one}, 1,

@@ -334,7 +334,7 @@ TEST_F(Certainty, SaysWhatDoesNotGo) {
   test::expect_refused({"predict", out_, "--ensemble", "--quiet"}, 2,
                        "qw: " + out_ + " has one run, and an ensemble needs several: train with --runs 10");
   test::expect_refused({"predict", out_, "--run", "3", "--quiet"}, 2,
-                       "qw: " + out_ + " has the runs 0 to 0, so there is no run 3");
+                       "qw: " + out_ + " has one run, run 0, so there is no run 3");
 }
 
 TEST_F(Certainty, CoverageIsChosenAgainWithoutTraining) {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "data/sha256.h"
+#include "core/sha256.h"
 
 namespace qw {
 namespace {

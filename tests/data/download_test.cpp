@@ -16,7 +16,7 @@
 
 #include "core/file.h"
 #include "data/loopback_server.h"
-#include "data/sha256.h"
+#include "core/sha256.h"
 #include "qw/core/error.h"
 
 namespace qw {

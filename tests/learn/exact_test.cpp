@@ -223,7 +223,8 @@ TEST(RefitFlow, FollowsLabelsThatChangedAndLeavesTheNetworkAlone) {
     EXPECT_EQ(read_file(folder.path() / "second" / run / "model.safetensors"),
               read_file(folder.path() / "first" / run / "model.safetensors"));
   }
-  const Reloaded reloaded = reload(folder.path() / "second/run-0", again, data, data);
+  const Reloaded reloaded =
+      reload(folder.path() / "second/run-0", again, read_memory(folder.path() / "second"), data);
   EXPECT_EQ(test::predictions_of(data, again, reloaded),
             read_file(folder.path() / "second/run-0/predictions.csv"));
 }
@@ -267,8 +268,14 @@ TEST(RefitFlow, SaysWhatCannotBe) {
   const TrainRequest request = small_request("ce");
   const std::string first = folder.path() / "first";
   EXPECT_EQ(test::error_of([&] { train(data, refitting(request, first, "exact"), {}); }),
-            first + "/run-0 is not finished: there is no network whose flow could be refitted");
+            first + " has no training whose flow could be refitted");
   train(data, request, first);
+  const std::string summary = folder.path() / "first/run-0/summary.json";
+  const std::string text = read_file(summary);
+  std::filesystem::remove(summary);
+  EXPECT_EQ(test::error_of([&] { train(data, refitting(request, first, "exact"), {}); }),
+            first + "/run-0 is not finished: there is no network whose flow could be refitted");
+  write_file_atomically(summary, text);
   EXPECT_EQ(test::error_of([&] { train(data, refitting(request, first, "ce"), {}); }),
             "solver ce has no flow to fit; use proximal or exact");
   EXPECT_EQ(test::error_of([&] { train(data, refitting(request, first, "badmm"), {}); }),

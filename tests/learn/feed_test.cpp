@@ -81,7 +81,10 @@ TEST(Feed, ABrokenPromiseIsNoFailedTraining) {
   for (const int threads : {1, 3}) {
     const test::ScopedThreads scoped(threads);
     Counted counted({request_for("ce")});
-    counted.feed.epoch = [](const Training&, const EpochRecord&) { QW_ASSERT(false); };
+    counted.feed.epoch = [](const Training&, const EpochRecord&) {
+      QW_ASSERT(false);
+      return true;
+    };
     EXPECT_THROW(counted.train(), InternalError);
     EXPECT_TRUE(counted.failed.empty()) << threads;
   }

@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/manifest.h"
 #include "learn/problem.h"
 #include "learn/reloaded_predictions.h"
+#include "learn/run_files.h"
 #include "nn/tensor_file.h"
 #include "qw/learn/ensemble.h"
 #include "qw/learn/run.h"
@@ -97,7 +99,7 @@ TEST(Run, LeavesItsFilesAndIsDoneOnce) {
   EXPECT_EQ(summary.at("flow").size(), 2u);
   int64_t epochs = 0;
   const std::vector<RunResult> second =
-      train(data, request, folder.path(), [&](const TrainProgress&) { ++epochs; });
+      train(data, request, folder.path(), [&](const TrainProgress&) { return ++epochs > 0; });
   EXPECT_EQ(epochs, 0);
   for (int run = 0; run < 2; ++run) expect_same_result(second[run], first[run]);
   EXPECT_EQ(second[0].step_ms, 0.0);
@@ -156,6 +158,7 @@ TEST(Run, GoesOnAfterAnInterruptionAsIfThereWasNone) {
     EXPECT_THROW(train(data, request, part.path(),
                        [](const TrainProgress& progress) {
                          if (progress.record.epoch == 6) throw Interrupted();
+                         return true;
                        }),
                  Interrupted);
     EXPECT_TRUE(fs::exists(part.path() / "run-0/checkpoint.safetensors"));
@@ -163,6 +166,7 @@ TEST(Run, GoesOnAfterAnInterruptionAsIfThereWasNone) {
     const std::vector<RunResult> results =
         train(data, request, part.path(), [&](const TrainProgress& progress) {
           if (first < 0) first = progress.record.epoch;
+          return true;
         });
     EXPECT_EQ(first, 6);
     expect_same_result(results[0], expected[0]);
@@ -201,7 +205,17 @@ TEST(Run, RefusesFoldersAndFilesOfOthers) {
   for (const char* text : {"{", "[]", "{\"run\": 0}", "{\"run\": \"x\"}"}) {
     folder.write("run-0/summary.json", text);
     EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
-              summary.string() + ": is no summary of a run; remove it to do the run again");
+              summary.string() +
+                  ": is not the file that was written here, by its checksum in manifest.json; "
+                  "restore it, or train again");
+    Manifest manifest = Manifest::read(folder.path() / "run-0");
+    manifest.add("summary.json");
+    manifest.write();
+    EXPECT_THAT(
+        test::error_of([&] { train(data, request, folder.path()); }),
+        testing::StartsWith(summary.string() +
+                            (text[1] == '\0' ? ": is not JSON: "
+                                             : ": is no summary of a run; remove it to do the run again")));
   }
   fs::remove(summary);
   folder.write("run-0/checkpoint.safetensors", "garbage");
@@ -212,26 +226,114 @@ TEST(Run, RefusesFoldersAndFilesOfOthers) {
             "--device 'tpu' is unknown; known: cpu, cuda, cuda:0, ...");
 }
 
-TEST(Run, GoesOnInFoldersThatAreOlderThanAnOption) {
+TEST(Run, GoesOnInFoldersOfAnOlderQw) {
   const test::TemporaryFolder folder;
   const Dataset data = small_data();
   TrainRequest request = small_request();
   const RunResult expected = train(data, request, folder.path())[0];
-  const std::string written = read_file(folder.path() / "config.json");
-  nlohmann::ordered_json older = nlohmann::ordered_json::parse(written);
+  nlohmann::ordered_json older = nlohmann::ordered_json::parse(read_file(folder.path() / "config.json"));
+  older["schema"] = 1;
   older["learn"].erase("balanced");
   folder.write("config.json", older.dump());
+  for (const char* name :
+       {"manifest.json", "schema.json", "split.csv", "trained_on.safetensors", "run-0/manifest.json"})
+    fs::remove(folder.path() / name);
   expect_same_result(train(data, request, folder.path())[0], expected);
-  EXPECT_EQ(read_file(folder.path() / "config.json"), written);
-  folder.write("config.json", older.dump());
+  EXPECT_FALSE(has_memory(folder.path()));
   request.learn.balanced = true;
-  const std::string refusal =
-      " was made by another request; choose another --out, or go on with it by --resume ";
   EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
-            folder.path().string() + refusal + folder.path().string());
+            folder.path().string() +
+                " was made by another request; choose another --out, or go on with it by --resume " +
+                folder.path().string());
   folder.write("config.json", "{");
   EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
-            folder.path().string() + refusal + folder.path().string());
+            (folder.path() / "config.json").string() + ": is not JSON: something is wrong at byte 2");
+}
+
+TEST(Run, StopsWhenToldAndGoesOnToTheSameBytes) {
+  for (const char* solver : {"ce", "bregman", "badmm", "proximal", "exact", "correct-and-smooth"}) {
+    const Dataset data = small_data();
+    TrainRequest request = small_request(solver);
+    if (request.learn.solver == "correct-and-smooth") request.model = "mlp";
+    request.runs = 3;
+    const test::TemporaryFolder whole, part;
+    train(data, request, whole.path());
+    int64_t told = 0;
+    EXPECT_THROW(train(data, request, part.path(), [&](const TrainProgress&) { return ++told < 7; }),
+                 TrainingStopped);
+    EXPECT_FALSE(fs::exists(part.path() / "summary.json"));
+    train(data, request, part.path());
+    for (const char* run : {"run-0", "run-1", "run-2"}) {
+      for (const auto& file : fs::directory_iterator(whole.path() / run))
+        EXPECT_EQ(read_file(part.path() / run / file.path().filename()), read_file(file.path()))
+            << file.path();
+    }
+  }
+}
+
+TEST(Run, GoesOnOnlyWithTheDataItBeganWith) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  const TrainRequest request = small_request();
+  EXPECT_THROW(train(data, request, folder.path(), [](const TrainProgress&) { return false; }),
+               TrainingStopped);
+  const std::string
+      cannot = folder.path().string() + " cannot go on: ",
+      instead =
+          " since it began; train anew with another --out, or fit the flow to new labels with --refit-flow";
+  const auto refusal = [&](const Dataset& changed) {
+    return test::error_of([&] { train(changed, request, folder.path()); });
+  };
+  Dataset relabelled = data;
+  relabelled.targets.classes[3] = (relabelled.targets.classes[3] + 1) % 3;
+  EXPECT_EQ(refusal(relabelled), cannot + "1 label changed" + instead);
+  Dataset other_features = data;
+  (other_features.features.sparse ? other_features.features.values : other_features.features.dense)[0] +=
+      1.0f;
+  EXPECT_EQ(refusal(other_features), cannot + "the features of 1 node changed" + instead);
+  Dataset fewer = data;
+  EdgeList edges{45,
+                 {data.graph.heads().begin() + 1, data.graph.heads().end()},
+                 {data.graph.tails().begin() + 1, data.graph.tails().end()},
+                 {},
+                 {}};
+  fewer.graph = Graph::build(edges);
+  EXPECT_EQ(refusal(fewer), cannot + "1 edge changed" + instead);
+  train(data, request, folder.path());
+}
+
+TEST(Run, OneProcessAtATimeWritesToAFolder) {
+  const test::TemporaryFolder folder;
+  const FolderLock lock(folder.path());
+  EXPECT_EQ(test::error_of([&] { train(small_data(), small_request(), folder.path()); }),
+            folder.path().string() + " is being written by another qw; wait for it, or choose another --out");
+}
+
+TEST(Run, EveryFileThatIsReadIsChecked) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  const TrainRequest request = small_request();
+  train(data, request, folder.path());
+  const fs::path run = folder.path() / "run-0";
+  const auto use = [&] { reload(run, read_request(folder.path()), read_memory(folder.path()), data); };
+  use();
+  for (const fs::path& file :
+       {run / "model.safetensors", run / "model.json", run / "flow.safetensors", run / "calibration.json",
+        run / "summary.json", folder.path() / "config.json", folder.path() / "schema.json",
+        folder.path() / "split.csv", folder.path() / "trained_on.safetensors"}) {
+    const std::string written = read_file(file);
+    std::string flipped = written;
+    flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
+    write_file_atomically(file, flipped);
+    EXPECT_EQ(test::error_of(use), file.string() +
+                                       ": is not the file that was written here, by its checksum in "
+                                       "manifest.json; restore it, or train again");
+    fs::remove(file);
+    EXPECT_THAT(test::error_of(use), testing::HasSubstr(file.parent_path().string())) << file;
+    write_file_atomically(file, written);
+  }
+  fs::remove(run / "manifest.json");
+  EXPECT_THAT(test::error_of(use), testing::StartsWith((run / "manifest.json").string()));
 }
 
 TEST(Run, CountsTheNumbersOfNetworkAndEdgePredictor) {
@@ -270,7 +372,7 @@ TEST(Run, RequestFileSaysWhatIsWrongWithIt) {
   }
   nlohmann::ordered_json document = good;
   document["schema"] = 7;
-  EXPECT_EQ(refusal(document), "config.json: schema 7 is not the 1 that this qw reads");
+  EXPECT_EQ(refusal(document), "config.json: schema 7 is not the 2 that this qw reads");
   document = good;
   document["learn"]["lr"] = -1;
   EXPECT_THAT(refusal(document), testing::StartsWith("config.json: qw train: lr '-1"));
@@ -315,7 +417,7 @@ TEST(Reload, GivesTheScoresOfTheTrainingsEndBitForBit) {
       request.learn.edge_weights = edge_weights;
       request.model_options.norm = "batch";
       const std::vector<RunResult> results = train(data, request, folder.path());
-      const Reloaded reloaded = reload(folder.path() / "run-0", request, data, data);
+      const Reloaded reloaded = reload(folder.path() / "run-0", request, read_memory(folder.path()), data);
       EXPECT_TRUE(reloaded.trained_as.empty());
       EXPECT_EQ(test::predictions_of(data, request, reloaded),
                 read_file(folder.path() / "run-0/predictions.csv"));
@@ -341,7 +443,7 @@ TEST(Reload, SpreadsLabelsAsAtTheTrainingsEnd) {
       request.runs = 2;
       const std::vector<RunResult> results = train(data, request, folder.path());
       EXPECT_EQ(results[1].epochs, no_network ? 1 : 8);
-      const Reloaded reloaded = reload(folder.path() / "run-1", request, data, data);
+      const Reloaded reloaded = reload(folder.path() / "run-1", request, read_memory(folder.path()), data);
       EXPECT_TRUE(reloaded.scores.in_label_space);
       EXPECT_EQ(test::predictions_of(data, request, reloaded, 1),
                 read_file(folder.path() / "run-1/predictions.csv"));
@@ -387,10 +489,10 @@ TEST(Reload, OnOtherDataMatchesNodesByIdAndBringsNothingToNewOnes) {
   for (NodeId node = 0; node < 45; ++node) data.node_ids.push_back("n" + std::to_string(node));
   const TrainRequest request = small_request();
   train(data, request, folder.path());
-  const Scores known = reload(folder.path() / "run-0", request, data, data).scores;
+  const Scores known = reload(folder.path() / "run-0", request, read_memory(folder.path()), data).scores;
   for (const bool beside : {false, true}) {
     const Dataset other = turned_around(data, beside);
-    const Reloaded reloaded = reload(folder.path() / "run-0", request, data, other);
+    const Reloaded reloaded = reload(folder.path() / "run-0", request, read_memory(folder.path()), other);
     ASSERT_EQ(reloaded.trained_as.size(), 47u);
     for (NodeId node = 0; node < 47; ++node)
       EXPECT_EQ(reloaded.trained_as[node], node < 45 ? 44 - node : -1) << node;
@@ -401,7 +503,7 @@ TEST(Reload, OnOtherDataMatchesNodesByIdAndBringsNothingToNewOnes) {
       EXPECT_LE((reloaded.scores.network.slice(0, 0, 45).flip(0) - known.network).abs().max().item<float>(),
                 1e-5f);
     }
-    const Ensemble one({folder.path() / "run-0"}, request, data, other);
+    const Ensemble one({folder.path() / "run-0"}, request, read_memory(folder.path()), other);
     EXPECT_EQ(one.nodes_of(NodePart::kNew), (std::vector<NodeId>{45, 46}));
     EXPECT_EQ(one.nodes_of(NodePart::kTrain).size(), split_of(request, data, 0).train.size());
   }
@@ -416,15 +518,16 @@ TEST(Reload, SpreadsLabelsOnOtherDataFromTheNodesThatHadThem) {
     request.model = request.learn.solver == "label-propagation" ? "none" : "mlp";
     train(data, request, folder.path());
     const fs::path run = folder.path() / "run-0";
-    const at::Tensor known = reload(run, request, data, data).scores.sum();
-    const at::Tensor alone = reload(run, request, data, turned_around(data, false)).scores.sum();
+    const TrainingMemory memory = read_memory(folder.path());
+    const at::Tensor known = reload(run, request, memory, data).scores.sum();
+    const at::Tensor alone = reload(run, request, memory, turned_around(data, false)).scores.sum();
     EXPECT_LE((alone.slice(0, 0, 45).flip(0) - known).abs().max().item<float>(), 1e-5f) << solver;
-    const at::Tensor beside = reload(run, request, data, turned_around(data, true)).scores.sum();
+    const at::Tensor beside = reload(run, request, memory, turned_around(data, true)).scores.sum();
     EXPECT_GT((beside[46] - alone[46]).abs().max().item<float>(), 1e-3f) << solver;
 
     Dataset others = turned_around(data, false);
     for (std::string& id : others.node_ids) id += " of others";
-    const Scores scores = reload(run, request, data, others).scores;
+    const Scores scores = reload(run, request, memory, others).scores;
     EXPECT_TRUE(at::isfinite(scores.sum()).all().item<bool>()) << solver;
   }
 }
@@ -439,7 +542,8 @@ TEST(Reload, KeepsTheFlowOfEdgesThatStandTwice) {
   ASSERT_EQ(data.graph.num_edges(), 7);
   const TrainRequest request = small_request();
   train(data, request, folder.path());
-  EXPECT_EQ(test::predictions_of(data, request, reload(folder.path() / "run-0", request, data, data)),
+  EXPECT_EQ(test::predictions_of(data, request,
+                                 reload(folder.path() / "run-0", request, read_memory(folder.path()), data)),
             read_file(folder.path() / "run-0/predictions.csv"));
 }
 
@@ -449,8 +553,9 @@ TEST(Reload, SaysWhatDoesNotFit) {
   const TrainRequest request = small_request();
   train(data, request, folder.path());
   const fs::path run = folder.path() / "run-0", flow = run / "flow.safetensors";
+  const TrainingMemory memory = read_memory(folder.path());
   const auto refusal = [&](const Dataset& other) {
-    return test::error_of([&] { reload(run, request, data, other); });
+    return test::error_of([&] { reload(run, request, memory, other); });
   };
   Dataset narrow = data;
   narrow.features = {45, 1, false, std::vector<float>(45, 1.0f), {}, {}, {}, {}};
@@ -462,6 +567,9 @@ TEST(Reload, SaysWhatDoesNotFit) {
       if (each.name == name) each.value = value;
     }
     write_tensors(flow, changed);
+    Manifest manifest = Manifest::read(run);
+    manifest.add("flow.safetensors");
+    manifest.write();
   };
   const int64_t edges = tensors[0].value.size(0);
   with("heads", at::full({edges}, 45, at::kInt));

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "qw/data/schema.h"
 #include "qw/graph/dataset.h"
 
 namespace qw {
@@ -40,6 +42,10 @@ struct LoadOptions {
   std::string unknown_nodes = "error";
   bool exact_ids = false;
   std::string encoding = "auto";
+  // The data of a training: this is read as that was. Columns are found by their names; those that it did not
+  // have are left alone; a category that it did not know is none; missing numbers are what they were there.
+  // Then features, drop, task, missing_features, split_column and split_file decide nothing.
+  std::shared_ptr<const DataSchema> as_trained;
 };
 
 // `what` is a known name ("cora"), a generator spec ("csbm:nodes=3000,..."), a file or a folder; empty when

@@ -20,9 +20,9 @@ struct TableColumn {
   // "number", "0/1", "categories" (of a feature), "classes" (of a target), "text", "empty", or "" where it
   // was not looked at
   std::string type;
-  int64_t categories = 0;  // different values, of categories and classes
+  std::vector<std::string> values{};  // the different ones, of categories and classes, in order
   int64_t missing = 0;
-  std::optional<double> fill;  // what missing numbers became
+  std::optional<double> fill{};  // what missing numbers are, of a feature
 };
 
 struct Dataset {
@@ -35,6 +35,7 @@ struct Dataset {
   std::vector<std::string> node_ids;  // the user's own ids; empty: 0, 1, 2, ...
   std::vector<std::string> notes;     // what the reader did that a person should know, one sentence each
   std::vector<TableColumn> columns;   // of the node table, when there is one
+  bool made_features = false;         // from the graph, since the data has none
   bool of_paper = false;              // one of the paper's ten graphs, loaded under its name
   std::string default_split;          // what the split "auto" stands for; empty: automatic_split() decides
 

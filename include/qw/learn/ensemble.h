@@ -10,10 +10,9 @@ namespace qw {
 
 class Ensemble {
  public:
-  // Run folders of one training that are finished, on its data (then `dataset` is that very object) or on
-  // other data, as reload() takes it.
+  // Run folders of one training that are finished, on data as reload() takes it.
   Ensemble(const std::vector<std::filesystem::path>& run_folders, const TrainRequest& request,
-           const Dataset& trained_on, const Dataset& dataset);
+           const TrainingMemory& memory, const Dataset& dataset);
 
   // Means over the runs of what networks say and what transport adds, in the units of the targets.
   const Scores& scores() const { return scores_; }
@@ -23,8 +22,8 @@ class Ensemble {
   // mean() as scores.
   Scores predicted() const;
 
-  // A node that trains in any run is a training node; one that validates in any, a validation node; test
-  // nodes are so in every run.
+  // As the training had them, whatever was labelled since. A node that trains in any run is a training node;
+  // one that validates in any, a validation node; test nodes are so in every run.
   const std::vector<NodePart>& parts() const { return parts_; }
   std::vector<NodeId> nodes_of(NodePart part) const;
 

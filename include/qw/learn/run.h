@@ -1,16 +1,19 @@
 // Trainings as a person asks for them: several runs over several splits, in a folder that survives anything.
 //
 //   DIR/config.json        what was asked for, with the schema's version
-//   DIR/summary.json       the result, once all runs are done
-//   DIR/run-0/ ...         one per run:
+//   DIR/schema.json, split.csv, trained_on.safetensors, manifest.json: what it was trained on
+//   (qw/learn/memory.h) DIR/summary.json       the result, once all runs are done DIR/run-0/ ...         one
+//   per run:
 //     checkpoint.safetensors  everything, every few epochs; gone when the run is done
 //     metrics.jsonl           one line per epoch
 //     model.safetensors, model.json, flow.safetensors
 //     calibration.json        what the validation nodes say of how sure predictions are
 //     predictions.csv         one row for each node (qw/learn/predictions.h)
+//     manifest.json           checksums of the files here
 //     summary.json            the result of this run; its presence says that the run is done
 //
-// Every file is written atomically.
+// Every file is written atomically, and checked against its checksum when it is read. One process at a time
+// writes to a folder.
 #pragma once
 
 #include <filesystem>
@@ -20,9 +23,11 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/error.h"
 #include "qw/graph/split_spec.h"
 #include "qw/learn/baselines.h"
 #include "qw/learn/certainty.h"
+#include "qw/learn/memory.h"
 #include "qw/learn/predictions.h"
 #include "qw/learn/scaling.h"
 #include "qw/learn/trainer.h"
@@ -31,6 +36,7 @@ namespace qw {
 
 struct TrainRequest {
   nlohmann::ordered_json data;  // how to load the data again: kept in config.json, not read
+  std::string command;          // as it was written: kept in schema.json, not read
   std::string model = "gcn";
   ModelOptions model_options;
   LearnOptions learn;
@@ -43,8 +49,8 @@ struct TrainRequest {
   double coverage = 0.9;                // of the sets or intervals in predictions.csv
   std::string baselines = "auto";  // what else is fitted: all; none; auto: what takes a tenth of the time
   // The folder of an earlier training: its networks are taken as they are, run by run, and only the flow is
-  // fitted, to the labels as they are now. Its model, model_options, split, seed and scale_features must be
-  // those of that training.
+  // fitted, to the labels as they are now. Its model, model_options and seed must be those of that training;
+  // parts and scales are (see make_memory).
   std::string refit_flow;
 };
 
@@ -98,12 +104,20 @@ struct TrainProgress {
   int64_t epochs = 0;  // at most
 };
 
+// A training that was told to stop. Its folder, if it has one, has all runs as far as they had come.
+class TrainingStopped : public Error {
+ public:
+  TrainingStopped() : Error("the training was stopped before its end") {}
+};
+
 // Does all runs that are not done yet, in parallel when the graph is small, and gives all results in order;
-// the same bits whatever was done before, for any number of threads. An empty folder keeps nothing on disk.
-// `progress` is called by one thread at a time.
+// the same bits whatever was done before, for any number of threads. An empty folder keeps nothing on disk;
+// one that was begun goes on, and throws qw::Error when the data is not what it was.
+// `progress` is called by one thread at a time, and stops all runs with `false`: then TrainingStopped is
+// thrown.
 std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request,
                              const std::filesystem::path& folder,
-                             const std::function<void(const TrainProgress&)>& progress = {});
+                             const std::function<bool(const TrainProgress&)>& progress = {});
 
 // Where trainings come from and go to, each function called by one thread at a time.
 struct TrainingFeed {
@@ -114,30 +128,31 @@ struct TrainingFeed {
   // One that went wrong, with the error's text; others go on. Without it the error ends all, as an
   // InternalError always does.
   std::function<void(const Training&, const std::string&)> failed;
-  std::function<void(const Training&, const EpochRecord&)> epoch;  // may be empty
+  std::function<bool(const Training&, const EpochRecord&)> epoch;  // may be empty; false stops them all
 };
 
 // Does them all, side by side where the graph is small; each gives the result it would give alone, to the
-// bit. All must ask for this `device` and these `scale_features`. The folder is that of their one request, or
-// empty: then nothing is kept on disk.
+// bit. All must ask for this `device` and these `scale_features`. Nothing is kept on disk.
 void train_all(const Dataset& dataset, const std::string& device, const std::string& scale_features,
-               const TrainingFeed& feed, const std::filesystem::path& folder = {});
+               const TrainingFeed& feed);
 
 // {"train": {"accuracy": {"mean", "std", "ci95", "runs"}}, ...} and what else a summary says.
 nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& dataset,
                                     const std::vector<RunResult>& results);
 
-// The model and the flow of a finished run, on the data it was trained on (then `dataset` must be that very
-// object, and scores have the bits of the training's end) or on other data: nodes are matched by their ids,
-// edges by their ends; nodes that are new get what the network says, and nothing by transport.
+// The model and the flow of a finished run, on the data it was trained on or on other data, read as that was
+// (LoadOptions::as_trained, or conform()): nodes are matched by their ids, edges by their ends; nodes that
+// are new get what the network says, and nothing by transport. On the same data scores have the bits of the
+// training's end.
 struct Reloaded {
   std::unique_ptr<Model> model;
   Scores scores;                   // in the units of the targets
-  std::vector<NodeId> trained_as;  // [N]: the node in the training's data, -1: new; empty: the same data
+  at::Tensor flow;                 // [E, C] on the edges of the data, in the units of the targets; [0]: none
+  std::vector<NodeId> trained_as;  // [N]: the node in the training's data, -1: new
   Calibration calibration;
 };
 Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& request,
-                const Dataset& trained_on, const Dataset& dataset);
+                const TrainingMemory& memory, const Dataset& dataset);
 
 // What makes the numbers of a training doubtful, one sentence each: classes that are missing from a part,
 // one class predicted for all, results no better than a baseline's.

@@ -19,16 +19,23 @@ namespace qw {
 // which stay as they are.
 class FeatureScaling {
  public:
+  FeatureScaling() : kind_("none") {}
   FeatureScaling(const std::string& kind, const Dataset& trained_on);
+  // As kind(), mean() and factor() of another say.
+  FeatureScaling(std::string kind, std::vector<double> mean, std::vector<double> factor);
   Features apply(const Features& features) const;
   const std::string& kind() const { return kind_; }  // rows, columns or none
+  // x becomes (x - mean) * factor, column by column; both are empty unless columns are scaled.
+  const std::vector<double>& mean() const { return mean_; }
+  const std::vector<double>& factor() const { return factor_; }
   // One line for a person: what was done, and by which rule.
   std::string summary() const;
 
  private:
+  bool shifts() const;
+
   std::string kind_;
   bool chosen_ = false;  // by "auto"
-  bool shifts_ = false;
   int64_t scaled_columns_ = 0;
   std::vector<double> mean_, factor_;  // of columns
 };
@@ -43,6 +50,7 @@ class TargetScaling {
 
   Targets apply(const Targets& targets) const;
   Scores undo(const Scores& scores) const;
+  at::Tensor in_units(const at::Tensor& differences) const;  // [.., width], not shifted
 
   const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& deviation() const { return deviation_; }

@@ -1,16 +1,14 @@
+#include <ATen/Functions.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 
 #include "cli/learn/open_run.h"
 #include "cli/table.h"
-#include "core/safetensors.h"
 #include "core/text.h"
 #include "data/formats/node_ids.h"
-#include "learn/run_files.h"
 #include "qw/core/error.h"
 #include "qw/transport/paths.h"
 
@@ -48,7 +46,9 @@ struct NodeScores {
 
 struct Explanation {
   const Dataset& dataset;
-  const Split split;
+  const TrainedOn& trained_on;
+  const Split& split;              // of the training's nodes
+  std::vector<NodeId> trained_as;  // which of them a node is, -1: none
   NodeId node;
   NodeScores scores;
   std::vector<int64_t> predicted;  // columns: the class, the labels (or the likeliest), or all values
@@ -56,7 +56,10 @@ struct Explanation {
   std::vector<ColumnReasons> shown;
 
   const Targets& targets() const { return dataset.targets; }
-  bool trains(NodeId any) const { return std::binary_search(split.train.begin(), split.train.end(), any); }
+  bool trains(NodeId any) const {
+    return trained_as[any] >= 0 &&
+           std::binary_search(split.train.begin(), split.train.end(), trained_as[any]);
+  }
 };
 
 std::string column_name(const Targets& targets, int64_t column) {
@@ -125,41 +128,10 @@ std::vector<int64_t> asked_columns(const std::string& asked, const Targets& targ
   fail_usage("qw explain: --class " + unknown_name(asked, names));
 }
 
-// The flow of a run: row i of `values` runs over edges[i].
-struct StoredFlow {
-  std::vector<EdgeId> edges;
-  std::vector<float> values;  // [edges, columns]
-  std::vector<double> units;  // of the columns; empty: all 1
-
-  // On all edges of the graph, in the units of the target.
-  std::vector<double> column(int64_t column, int64_t columns, int64_t num_edges) const {
-    std::vector<double> flow(num_edges, 0.0);
-    const double unit = units.empty() ? 1.0 : units[column];
-    for (size_t i = 0; i < edges.size(); ++i) flow[edges[i]] = values[i * columns + column] * unit;
-    return flow;
-  }
-};
-
-// Of a run that was reloaded, so that the sizes are known to fit. Its edges stand in the order of the
-// graph's.
-StoredFlow read_flow(const std::filesystem::path& path, const std::filesystem::path& run_folder,
-                     const Dataset& dataset) {
-  const SafetensorsFile file = SafetensorsFile::read(path);
-  StoredFlow flow{{}, file.values<float>("flow"), read_result(run_folder)->scaling.deviation()};
-  const std::vector<int32_t> heads = file.values<int32_t>("heads"), tails = file.values<int32_t>("tails");
-  const Graph& graph = dataset.graph;
-  EdgeId edge = 0;
-  for (size_t i = 0; i < heads.size(); ++i) {
-    const auto is_it = [&](EdgeId e) { return graph.heads()[e] == heads[i] && graph.tails()[e] == tails[i]; };
-    while (edge < graph.num_edges() && !is_it(edge)) ++edge;
-    if (edge == graph.num_edges()) {
-      fail(fmt::format("{}: has flow between {} and {}, an edge that {} has not any more", path.string(),
-                       in_quotes(dataset.node_id(heads[i])), in_quotes(dataset.node_id(tails[i])),
-                       dataset.name));
-    }
-    flow.edges.push_back(edge++);
-  }
-  return flow;
+std::vector<double> column_of(const at::Tensor& flow, int64_t column) {
+  const at::Tensor numbers = flow.select(1, column).to(at::kDouble).contiguous();
+  const auto* begin = numbers.data_ptr<double>();
+  return {begin, begin + numbers.numel()};
 }
 
 std::vector<Reason> reasons_of(const Graph& graph, const std::vector<double>& flow, NodeId node) {
@@ -204,9 +176,10 @@ Json prediction_json(const Explanation& explanation) {
 }
 
 // What training was told of a node; null when nothing.
-Json label_json(const Explanation& explanation, NodeId node) {
-  const Targets& targets = explanation.targets();
-  if (!explanation.trains(node)) return nullptr;
+Json label_json(const Explanation& explanation, NodeId any) {
+  const Targets& targets = explanation.trained_on.targets;
+  if (!explanation.trains(any)) return nullptr;
+  const NodeId node = explanation.trained_as[any];
   if (targets.task == Task::kClassification) return column_name(targets, targets.classes[node]);
   std::vector<Json> things;
   for (int64_t c = 0; c < targets.width; ++c) {
@@ -336,22 +309,25 @@ std::string as_text(const Explanation& explanation, const OpenedRun& opened,
 
 void explain(const ExplainArguments& arguments, const GlobalOptions& global) {
   const OpenedRun opened = open_run(arguments.run);
-  const Dataset& dataset = *opened.trained_on;
+  const Dataset& dataset = opened.dataset;
   const NodeId node = find_node(dataset, arguments.node);
-  const Reloaded reloaded = reload(opened.folder, opened.request, dataset, dataset);
-  Explanation explanation{dataset, split_of(opened.request, dataset, arguments.run.run),
-                          node,    scores_of(reloaded, node, dataset.targets.task),
-                          {},      std::filesystem::exists(opened.folder / "flow.safetensors"),
+  const Reloaded reloaded = reload(opened.folder, opened.request, opened.memory, dataset);
+  const TrainedOn& trained_on = opened.memory.trained_on;
+  Explanation explanation{dataset,
+                          trained_on,
+                          trained_on.splits.at(arguments.run.run),
+                          reloaded.trained_as,
+                          node,
+                          scores_of(reloaded, node, dataset.targets.task),
+                          {},
+                          reloaded.flow.numel() > 0,
                           {}};
   explanation.predicted = predicted_columns(dataset.targets, explanation.scores);
   const std::vector<int64_t> columns =
       asked_columns(arguments.column, dataset.targets, explanation.predicted);
   if (explanation.has_flow) {
-    const StoredFlow flow = read_flow(opened.folder / "flow.safetensors", opened.folder, dataset);
-    for (const int64_t c : columns) {
-      const std::vector<double> column = flow.column(c, dataset.targets.width, dataset.graph.num_edges());
-      explanation.shown.push_back({c, reasons_of(dataset.graph, column, node)});
-    }
+    for (const int64_t c : columns)
+      explanation.shown.push_back({c, reasons_of(dataset.graph, column_of(reloaded.flow, c), node)});
   }
   const size_t top = arguments.top == 0 ? SIZE_MAX : static_cast<size_t>(arguments.top);
   if (global.json) {

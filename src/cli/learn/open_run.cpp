@@ -2,11 +2,93 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
+#include <algorithm>
+
+#include "core/text.h"
+#include "data/load_fields.h"
 #include "learn/run_files.h"
 #include "qw/core/error.h"
 
 namespace qw::cli {
+namespace {
+
+bool is_one_of(const std::string& name, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What a training has settled, for all data that it is used on.
+bool is_settled(const std::string& field) {
+  return is_one_of(field,
+                   {"task", "one_hot", "features", "drop", "missing_features", "split_column", "split_file"});
+}
+
+FieldTable open_fields(LoadOptions& load, const std::string& context) {
+  const FieldTable all = load_fields(load, context);
+  FieldTable table(context);
+  for (const Field& field : all.fields()) {
+    if (!is_settled(field.name)) table.add(field);
+  }
+  return table;
+}
+
+bool names_data(const DataArguments& data) { return !data.what.empty() || !data.load.edges.empty(); }
+
+// Calls visit(field of options, the same of untouched ones).
+template <class Visit>
+void for_written(LoadOptions& options, const Visit& visit) {
+  LoadOptions untouched;
+  const FieldTable table = load_fields(options, ""), defaults = load_fields(untouched, "");
+  for (size_t k = 0; k < table.fields().size(); ++k) {
+    if (table.fields()[k].text() != defaults.fields()[k].text()) visit(table.fields()[k]);
+  }
+}
+
+void refuse_without_data(const RunArguments& arguments) {
+  LoadOptions given = arguments.data.load;
+  for_written(given, [](const Field& field) {
+    std::string option = "--" + field.name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    fail_usage(fmt::format("qw: {} is about other data than the training's: name that with --edges or --data",
+                           option));
+  });
+}
+
+// The training's options hold for other data, too, where it is read by the same reader.
+void inherit(LoadOptions trained, bool same_reader, LoadOptions& load) {
+  LoadOptions written = load;
+  std::vector<std::string> own;
+  for_written(written, [&](const Field& field) { own.push_back(field.name); });
+  const FieldTable table = load_fields(load, "qw");
+  for_written(trained, [&](const Field& field) {
+    const bool everywhere = is_one_of(field.name, {"directed", "self_loops", "duplicate_edges"});
+    if (is_one_of(field.name, {"edges", "nodes"}) || !(same_reader || everywhere)) return;
+    if (std::find(own.begin(), own.end(), field.name) != own.end()) return;
+    const auto here = std::find_if(table.fields().begin(), table.fields().end(),
+                                   [&](const Field& each) { return each.name == field.name; });
+    here->set(field.text(), "qw", field.name);
+  });
+}
+
+// Its folder keeps nothing of the data: that must still be what it was.
+TrainingMemory memory_of_old_layout(const RunArguments& arguments, const TrainRequest& request,
+                                    const std::string& config) {
+  say(fmt::format("{} was made by an older qw, which kept nothing of its data: that is taken as it is now",
+                  arguments.folder));
+  return make_memory(load(data_from_json(request.data, config)), request);
+}
+
+Dataset load_again(const RunArguments& arguments, const DataArguments& data) {
+  if (names_data(arguments.data)) return load(data);
+  try {
+    return load(data);
+  } catch (const Error& error) {
+    fail(fmt::format(
+        "{}; this is the training's data as it is now: --edges and --nodes, or --data, name other",
+        error.what()));
+  }
+}
+
+}  // namespace
 
 CLI::App* add_run_command(CLI::App& app, const std::string& name, const std::string& summary,
                           RunArguments& arguments) {
@@ -16,7 +98,10 @@ CLI::App* add_run_command(CLI::App& app, const std::string& name, const std::str
       ->type_name("RUN");
   FieldTable table("qw " + name);
   table.add("run", arguments.run, {0, 1e6}, "which of its runs");
+  table.add("data", arguments.data.what, "DATA",
+            "other data than the training's: columns and classes are matched by name, nodes by id");
   add_options(*command, table);
+  add_options(*command, open_fields(arguments.data.load, "qw " + name));
   return command;
 }
 
@@ -28,19 +113,51 @@ std::filesystem::path finished_run(const std::string& folder, int64_t run) {
   return one;
 }
 
+DataArguments data_as_trained(const DataArguments& given, const TrainRequest& request,
+                              const TrainingMemory& memory, const std::string& config_file) {
+  const bool of_a_program = request.data.is_null() && names_data(given);  // it had its data in memory
+  const DataArguments trained = of_a_program ? DataArguments() : data_from_json(request.data, config_file);
+  DataArguments data = names_data(given) ? given : trained;
+  const bool is_csv = memory.trained_on.schema.format == "csv";
+  if (names_data(given)) inherit(trained.load, is_csv, data.load);
+  if (is_csv && given.load.id.empty()) data.load.id.clear();
+  if (is_csv && given.load.target.empty()) data.load.target.clear();
+  const LoadOptions untouched;
+  data.load.task = untouched.task;
+  data.load.one_hot = untouched.one_hot;
+  data.load.features = untouched.features;
+  data.load.drop = untouched.drop;
+  data.load.missing_features = untouched.missing_features;
+  data.load.split_column = untouched.split_column;
+  data.load.split_file = untouched.split_file;
+  data.load.as_trained = std::make_shared<DataSchema>(memory.trained_on.schema);
+  return data;
+}
+
 OpenedRun open_run(const RunArguments& arguments) {
   use_threads_in_libtorch();
-  const std::filesystem::path config = std::filesystem::path(arguments.folder) / "config.json";
-  const auto document = nlohmann::ordered_json::parse(read_file(config), nullptr, false);
-  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config.string()));
+  if (!names_data(arguments.data)) refuse_without_data(arguments);
+  const std::string config = (std::filesystem::path(arguments.folder) / "config.json").string();
   OpenedRun opened;
-  opened.request = request_from_json(document, config.string());
+  opened.request = read_request(arguments.folder);
   if (arguments.run >= opened.request.runs) {
-    fail_usage(fmt::format("{} has the runs 0 to {}, so there is no run {}", arguments.folder,
-                           opened.request.runs - 1, arguments.run));
+    fail_usage(
+        opened.request.runs == 1
+            ? fmt::format("{} has one run, run 0, so there is no run {}", arguments.folder, arguments.run)
+            : fmt::format("{} has the runs 0 to {}, so there is no run {}", arguments.folder,
+                          opened.request.runs - 1, arguments.run));
   }
   opened.folder = finished_run(arguments.folder, arguments.run);
-  opened.trained_on = std::make_unique<Dataset>(load(data_from_json(opened.request.data, config.string())));
+  opened.memory = has_memory(arguments.folder) ? read_memory(arguments.folder)
+                                               : memory_of_old_layout(arguments, opened.request, config);
+  opened.dataset =
+      load_again(arguments, data_as_trained(arguments.data, opened.request, opened.memory, config));
+  const DataChanges changes = changes_since(opened.memory.trained_on, opened.dataset);
+  if (!changes.none()) {
+    const bool one = changes.features == 0 && changes.nodes + changes.edges + changes.labels == 1;
+    say(fmt::format("{}: {} {} from the training's", opened.dataset.name, changes.text(),
+                    one ? "differs" : "differ"));
+  }
   return opened;
 }
 

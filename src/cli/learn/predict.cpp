@@ -4,15 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
-#include <numeric>
 
 #include "cli/learn/open_run.h"
 #include "cli/table.h"
 #include "core/file.h"
-#include "core/text.h"
-#include "data/load_fields.h"
 #include "qw/core/error.h"
 #include "qw/learn/ensemble.h"
 
@@ -21,7 +17,6 @@ namespace {
 
 struct PredictArguments {
   RunArguments run;
-  DataArguments data;  // other data than that of the training
   bool ensemble = false;
   double coverage = 0;  // 0: the training's
   std::string out;
@@ -31,32 +26,6 @@ struct EvalArguments {
   RunArguments run;
   bool ensemble = false;
 };
-
-// The labels of other data as the training calls them: classes by their names.
-Targets labels_as_trained(const Targets& trained, const Targets& given) {
-  Targets labels{trained.task, trained.width, {}, {}, trained.names};
-  if (given.task == Task::kNone) return labels;
-  if (given.task != trained.task || (given.task != Task::kClassification && given.width != trained.width)) {
-    say(fmt::format("the labels of this data are {} and those of the training {}: they are left out",
-                    task_name(given.task), task_name(trained.task)));
-    return labels;
-  }
-  labels.values = given.values;
-  if (given.task != Task::kClassification) return labels;
-  const auto name = [](const Targets& targets, int64_t c) {
-    return targets.names.empty() ? fmt::format("{}", c) : targets.names[c];
-  };
-  std::map<std::string, int32_t> known;
-  for (int64_t c = 0; c < trained.width; ++c) known.emplace(name(trained, c), static_cast<int32_t>(c));
-  int64_t unknown = 0;
-  for (const int32_t label : given.classes) {
-    const auto found = label < 0 ? known.end() : known.find(name(given, label));
-    unknown += label >= 0 && found == known.end();
-    labels.classes.push_back(found == known.end() ? -1 : found->second);
-  }
-  if (unknown > 0) say(fmt::format("{} nodes have a class that the training does not know", unknown));
-  return labels;
-}
 
 void check_arguments(const RunArguments& run, bool ensemble, const TrainRequest& request) {
   if (ensemble && run.run != 0) fail_usage("qw: --ensemble is of all runs: leave --run out");
@@ -79,14 +48,10 @@ std::vector<std::filesystem::path> folders_of(const RunArguments& run, bool ense
 void predict(const PredictArguments& arguments, const GlobalOptions& global) {
   const OpenedRun opened = open_run(arguments.run);
   check_arguments(arguments.run, arguments.ensemble, opened.request);
-  const Dataset& trained_on = *opened.trained_on;
-  const bool other = !arguments.data.what.empty() || !arguments.data.load.edges.empty();
-  std::unique_ptr<Dataset> given;
-  if (other) given = std::make_unique<Dataset>(load(arguments.data));
-  const Dataset& dataset = other ? *given : trained_on;
-  const Targets targets = other ? labels_as_trained(trained_on.targets, dataset.targets) : trained_on.targets;
-  const Ensemble ensemble(folders_of(arguments.run, arguments.ensemble, opened), opened.request, trained_on,
-                          dataset);
+  const Dataset& dataset = opened.dataset;
+  const Targets& targets = dataset.targets;
+  const Ensemble ensemble(folders_of(arguments.run, arguments.ensemble, opened), opened.request,
+                          opened.memory, dataset);
   const auto fresh = std::count(ensemble.parts().begin(), ensemble.parts().end(), NodePart::kNew);
   if (fresh > 0) {
     say(fmt::format("{} nodes are new: they are predicted by the network alone, without transport", fresh));
@@ -120,44 +85,76 @@ void predict(const PredictArguments& arguments, const GlobalOptions& global) {
   }
 }
 
+// Nodes of one part of the training's that have a label now, or of those that got it since.
+struct MeasuredPart {
+  std::string name;
+  std::vector<NodeId> nodes;
+  Metrics metrics;
+};
+
+std::vector<MeasuredPart> parts_to_measure(const OpenedRun& opened, const Ensemble& ensemble) {
+  const TrainedOn& trained_on = opened.memory.trained_on;
+  const Targets& targets = opened.dataset.targets;
+  std::vector<MeasuredPart> parts;
+  for (const NodePart part : {NodePart::kTrain, NodePart::kVal, NodePart::kTest}) {
+    MeasuredPart& measured = parts.emplace_back(MeasuredPart{part_name(part), ensemble.nodes_of(part), {}});
+    std::erase_if(measured.nodes, [&](NodeId node) { return !targets.known(node); });
+  }
+  MeasuredPart since{"since", {}, {}};
+  const std::vector<NodeId> was = places(opened.dataset, trained_on);
+  for (NodeId node = 0; node < opened.dataset.graph.num_nodes(); ++node) {
+    const bool is_new = was[node] < 0 || !trained_on.targets.known(was[node]);
+    if (is_new && targets.known(node)) since.nodes.push_back(node);
+  }
+  if (!since.nodes.empty()) parts.push_back(std::move(since));
+  return parts;
+}
+
+std::string metrics_text(const std::vector<MeasuredPart>& parts) {
+  std::vector<std::string> header{""}, counts{"nodes"};
+  for (const MeasuredPart& part : parts) {
+    header.push_back(part.name);
+    counts.push_back(fmt::format("{}", part.nodes.size()));
+  }
+  TextTable table(header);
+  table.add(counts);
+  for (size_t m = 0; m < parts[0].metrics.size(); ++m) {
+    std::vector<std::string> row{parts[0].metrics[m].first};
+    for (const MeasuredPart& part : parts) row.push_back(fmt::format("{:.4f}", part.metrics[m].second));
+    table.add(row);
+  }
+  return table.text();
+}
+
 void evaluate(const EvalArguments& arguments, const GlobalOptions& global) {
   const OpenedRun opened = open_run(arguments.run);
   check_arguments(arguments.run, arguments.ensemble, opened.request);
-  const Dataset& dataset = *opened.trained_on;
-  const Ensemble ensemble(folders_of(arguments.run, arguments.ensemble, opened), opened.request, dataset,
-                          dataset);
+  const Dataset& dataset = opened.dataset;
+  const Ensemble ensemble(folders_of(arguments.run, arguments.ensemble, opened), opened.request,
+                          opened.memory, dataset);
   nlohmann::ordered_json document{{"name", dataset.name}};
   if (!arguments.ensemble) document["run"] = arguments.run.run;
-  TextTable table({"", "train", "val", "test"});
-  std::vector<Metrics> metrics;
-  for (const NodePart part : {NodePart::kTrain, NodePart::kVal, NodePart::kTest}) {
-    const std::vector<NodeId> nodes = ensemble.nodes_of(part);
-    metrics.push_back(
-        arguments.ensemble
-            ? measure(dataset.targets, nodes, ensemble.predicted(), {opened.request.learn.metric})
-            : measure(dataset.targets, nodes, ensemble.scores(),
-                      {opened.request.learn.metric, ensemble.calibration().temperature}));
-    document["nodes"][part_name(part)] = nodes.size();
-    for (const auto& [metric, value] : metrics.back()) document[part_name(part)][metric] = value;
+  std::vector<MeasuredPart> parts = parts_to_measure(opened, ensemble);
+  const std::string& metric = opened.request.learn.metric;
+  for (MeasuredPart& part : parts) {
+    part.metrics = arguments.ensemble ? measure(dataset.targets, part.nodes, ensemble.predicted(), {metric})
+                                      : measure(dataset.targets, part.nodes, ensemble.scores(),
+                                                {metric, ensemble.calibration().temperature});
+    document["nodes"][part.name] = part.nodes.size();
+    for (const auto& [name, value] : part.metrics) document[part.name][name] = value;
   }
   if (arguments.ensemble && ensemble.nodes_of(NodePart::kTest).empty()) {
     say("no node is for test in every run: an ensemble of runs with splits of their own cannot be tested; "
-        "train "
-        "with one split for all (--split-file)");
+        "train with one split for all (--split-file)");
   }
-  std::vector<std::string> counts{"nodes"};
-  for (const NodePart part : {NodePart::kTrain, NodePart::kVal, NodePart::kTest})
-    counts.push_back(fmt::format("{}", ensemble.nodes_of(part).size()));
-  table.add(counts);
-  for (size_t m = 0; m < metrics[0].size(); ++m) {
-    std::vector<std::string> row{metrics[0][m].first};
-    for (const Metrics& part : metrics) row.push_back(fmt::format("{:.4f}", part[m].second));
-    table.add(row);
+  if (parts.back().name == "since") {
+    say(fmt::format("since: {} nodes got their label after the training, which nothing was fitted to",
+                    parts.back().nodes.size()));
   }
   if (global.json) {
     print_json(document);
   } else {
-    print_text(table.text());
+    print_text(metrics_text(parts));
   }
 }
 
@@ -169,9 +166,6 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   auto arguments = std::make_shared<PredictArguments>();
   CLI::App* command =
       add_run_command(app, "predict", "the labels that a training predicts, as CSV", arguments->run);
-  command->add_option("--data", arguments->data.what, "other data: nodes that are new, known by their ids")
-      ->type_name("DATA");
-  add_options(*command, load_fields(arguments->data.load, "qw predict"));
   FieldTable table("qw predict");
   table.add("ensemble", arguments->ensemble, kEnsembleHelp);
   table.add("coverage", arguments->coverage, {0, 0.999},

@@ -221,7 +221,13 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
     work.progress = [&](const WorkProgress& progress) { report.show(progress); };
     do_work(store, work);
   }
-  print_cells(best_cells(store, name, sweep, 1), global.json);
+  const std::vector<ShownCell> cells_now = best_cells(store, name, sweep, 1);
+  print_cells(cells_now, global.json);
+  for (const ShownCell& cell : cells_now) {
+    if (!cell.best.empty() && !cell.best.front().error.empty())
+      fail(fmt::format("qw sweep: {}: all its options failed, the first with: {}", cell.name,
+                       cell.best.front().error));
+  }
 }
 
 void export_csv(ResultStore& store, const std::string& out) {

@@ -6,13 +6,17 @@
 
 #include "cli/learn/commands.h"
 #include "cli/learn/dry_run.h"
+#include "cli/learn/interrupt.h"
+#include "cli/learn/open_run.h"
 #include "cli/learn/options_text.h"
 #include "cli/learn/train_text.h"
+#include "cli/program.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/text.h"
 #include "data/load_fields.h"
 #include "learn/learn_options.h"
+#include "learn/run_files.h"
 #include "nn/model_options.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
@@ -42,13 +46,6 @@ nlohmann::ordered_json data_json(const DataArguments& data) {
     if (!file->empty()) *file = std::filesystem::absolute(*file).string();
   }
   return {{"what", what}, {"load", load_fields(load, "qw").to_json()}};
-}
-
-nlohmann::ordered_json config_of(const std::string& folder) {
-  const std::string config = folder + "/config.json";
-  auto document = nlohmann::ordered_json::parse(read_file(config), nullptr, false);
-  if (document.is_discarded()) fail(fmt::format("{}: is not JSON", config));
-  return document;
 }
 
 bool is_written(const CLI::App& command, const std::string& field) {
@@ -81,13 +78,39 @@ void use_named_preset(const CLI::App& command, TrainArguments& arguments) {
   use_preset(command, preset, arguments.request);
 }
 
+// What is written beside --resume would be ignored, and beside --refit-flow what the network was learned
+// with.
+void refuse_beside(const CLI::App& command, const std::string& mode, const std::string& why,
+                   const std::function<bool(const std::string& name)>& goes_with) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--help" || name == mode || goes_with(name)) continue;
+    fail_usage(
+        fmt::format("qw train: {} does not go with {}: {}", name == "data" ? "data" : name, mode, why));
+  }
+}
+
+void refuse_beside_refit(const CLI::App& command) {
+  TrainRequest any;
+  std::vector<std::string> fixed{"--preset",         "--presets",    "--model",        "--split", "--seed",
+                                 "--scale-features", "--split-file", "--split-column", "--resume"};
+  for (const Field& field : model_fields(any.model_options).fields()) {
+    std::string option = "--" + field.name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    fixed.push_back(option);
+  }
+  refuse_beside(
+      command, "--refit-flow", "its network, its parts and its scales stay as they were learned",
+      [&](const std::string& name) { return std::find(fixed.begin(), fixed.end(), name) == fixed.end(); });
+}
+
 // The request of the training whose flow is fitted again, with what was written on this command line instead.
-TrainRequest refit_request(const CLI::App& command, const TrainArguments& arguments) {
+TrainRequest refit_request(const CLI::App& command, TrainArguments& arguments) {
+  refuse_beside_refit(command);
   const std::string folder = std::filesystem::absolute(arguments.request.refit_flow).string();
-  nlohmann::ordered_json document = config_of(folder);
+  nlohmann::ordered_json document = to_json(read_request(folder));
   const nlohmann::ordered_json given = to_json(arguments.request);
-  request_from_json(document, folder + "/config.json");  // says what is wrong with it
-  for (const char* section : {"request", "model_options", "learn"}) {
+  for (const char* section : {"request", "learn"}) {
     for (const auto& [field, value] : given.at(section).items()) {
       if (is_written(command, field)) document[section][field] = value;
     }
@@ -95,8 +118,6 @@ TrainRequest refit_request(const CLI::App& command, const TrainArguments& argume
   TrainRequest request = request_from_json(document, folder + "/config.json");
   request.refit_flow = folder;
   if (command.count("--solver") == 0 && request.learn.solver != "exact") request.learn.solver = "proximal";
-  const bool has_data = !arguments.data.what.empty() || !arguments.data.load.edges.empty();
-  if (has_data) request.data = data_json(arguments.data);
   return request;
 }
 
@@ -141,25 +162,40 @@ void say_what_is_guessed(const Dataset& dataset, const TrainRequest& request) {
     say(fmt::format("{}: one fold of those that --runs would go through", chosen.spec));
 }
 
-// What is asked for, before the data is known.
-void complete_request(const CLI::App& command, TrainArguments& arguments) {
-  if (!arguments.resume.empty() || !arguments.request.refit_flow.empty()) {
-    const bool resumes = !arguments.resume.empty();
-    if (!arguments.preset.empty()) {
-      fail_usage(fmt::format("qw train: --preset does not go with {}",
-                             resumes ? "--resume: a training goes on as it began"
-                                     : "--refit-flow: its network stays as it was learned"));
-    }
-    const std::string folder = resumes ? arguments.resume : arguments.request.refit_flow;
-    const std::string config = folder + "/config.json";
-    arguments.request =
-        resumes ? request_from_json(config_of(folder), config) : refit_request(command, arguments);
-    if (resumes) arguments.out = folder;
-    arguments.data = data_from_json(arguments.request.data, config);
-  } else {
-    if (!arguments.preset.empty() && arguments.preset != kAutomatic) use_named_preset(command, arguments);
-    arguments.request.data = data_json(arguments.data);
+bool names_data(const DataArguments& data) { return !data.what.empty() || !data.load.edges.empty(); }
+
+// Data read as that of the training in `folder`, where this knows how; else as it was told to.
+Dataset load_for(const std::string& folder, const TrainArguments& arguments) {
+  const std::string config = folder + "/config.json";
+  if (!has_memory(folder)) {
+    return load(names_data(arguments.data) ? arguments.data : data_from_json(arguments.request.data, config));
   }
+  const TrainingMemory memory = read_memory(folder);
+  Dataset dataset = load(data_as_trained(arguments.data, arguments.request, memory, config));
+  dataset.splits = memory.trained_on.splits;
+  dataset.default_split = memory.trained_on.split;
+  return dataset;
+}
+
+// What is asked for, and the data.
+Dataset complete_request(const CLI::App& command, TrainArguments& arguments) {
+  if (!arguments.resume.empty()) {
+    refuse_beside(command, "--resume", "a training goes on as it began",
+                  [](const std::string&) { return false; });
+    arguments.out = arguments.resume;
+    arguments.request = read_request(arguments.resume);
+    return load_for(arguments.resume, arguments);
+  }
+  if (!arguments.request.refit_flow.empty()) {
+    const std::string folder = arguments.request.refit_flow;
+    arguments.request = refit_request(command, arguments);
+    Dataset dataset = load_for(folder, arguments);
+    if (names_data(arguments.data)) arguments.request.data = data_json(arguments.data);
+    return dataset;
+  }
+  if (!arguments.preset.empty() && arguments.preset != kAutomatic) use_named_preset(command, arguments);
+  arguments.request.data = data_json(arguments.data);
+  return load(arguments.data);
 }
 
 // An option that would change nothing is a misunderstanding.
@@ -187,7 +223,8 @@ void refuse_ignored(const TrainArguments& arguments) {
 // And what depends on it.
 void suit_request(const CLI::App& command, const Dataset& dataset, TrainArguments& arguments) {
   const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
-  if (arguments.preset.empty() && !goes_on) use_value_defaults(command, dataset, arguments.request);
+  if (goes_on) return;
+  if (arguments.preset.empty()) use_value_defaults(command, dataset, arguments.request);
   if (arguments.preset == kAutomatic) {
     use_preset(command,
                automatic_preset(dataset, split_of(arguments.request, dataset, 0).train,
@@ -198,20 +235,34 @@ void suit_request(const CLI::App& command, const Dataset& dataset, TrainArgument
   refuse_ignored(arguments);
 }
 
+// Until it is done, or until Ctrl-C; then it says what is kept.
+std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArguments& arguments) {
+  const InterruptWatch watch;
+  try {
+    TrainingReport report(find_metric(dataset.targets.task, arguments.request.learn.metric).name);
+    return train(dataset, arguments.request, arguments.out, [&](const TrainProgress& progress) {
+      report.show(progress);
+      return !watch.interrupted();
+    });
+  } catch (const TrainingStopped&) {
+    say(arguments.out.empty()
+            ? "stopped; nothing is kept, since there is no --out"
+            : fmt::format("stopped; all that was learned is in {}; go on with: qw train --resume {}",
+                          arguments.out, arguments.out));
+    throw CLI::RuntimeError(kInterruptedExit);
+  }
+}
+
 void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
   use_threads_in_libtorch();
-  complete_request(command, arguments);
-  const Dataset dataset = load(arguments.data);
+  const Dataset dataset = complete_request(command, arguments);
+  arguments.request.command = command_line();
   suit_request(command, dataset, arguments);
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
   device_of(arguments.request);  // refused before anything is said
-  say_what_is_guessed(dataset, arguments.request);
-  std::vector<RunResult> results;
-  {
-    TrainingReport report(find_metric(dataset.targets.task, arguments.request.learn.metric).name);
-    results = train(dataset, arguments.request, arguments.out,
-                    [&](const TrainProgress& progress) { report.show(progress); });
-  }
+  const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
+  if (!goes_on) say_what_is_guessed(dataset, arguments.request);
+  const std::vector<RunResult> results = train_or_stop(dataset, arguments);
   for (const std::string& warning : result_warnings(dataset, arguments.request, results))
     say("warning: " + warning);
   if (!global.json) {

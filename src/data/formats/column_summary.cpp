@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -39,7 +40,9 @@ class ColumnTaker {
 
   void take(size_t column, ColumnSummary& summary) {
     const bool is_target = table_.layout.is_target(column);
-    const bool lenient = is_target && options_.task == "classification";
+    const TableColumn* trained = trained_column(column);
+    const bool lenient =
+        trained != nullptr ? trained->type == "categories" : is_target && options_.task == "classification";
     summary.kind = ColumnKind::kText;
     if (summary.present == 0) {
       summary.kind = ColumnKind::kEmpty;
@@ -51,6 +54,8 @@ class ColumnTaker {
         summary.kind = ColumnKind::kNumber;
         if (guesses() && summary.format.decimal == ',') by_comma_.push_back(in_quotes(table_.name(column)));
         if (guesses() && table_.separator == ';' && all_ambiguous(summary.point)) doubtful_.push_back(column);
+      } else if (trained != nullptr && !lenient) {
+        refuse_trained(column, summary);
       } else if (!lenient && 2 * summary.number_like > summary.present) {
         refuse(column, summary, is_target);
       }
@@ -81,6 +86,25 @@ class ColumnTaker {
   }
 
  private:
+  // What a feature was in the training by which this table is read.
+  const TableColumn* trained_column(size_t column) const {
+    if (!options_.as_trained || table_.layout.is_target(column)) return nullptr;
+    const std::vector<TableColumn>& columns = options_.as_trained->columns;
+    const auto found = std::find_if(columns.begin(), columns.end(), [&](const TableColumn& each) {
+      return each.name == table_.name(column) && each.role == "feature";
+    });
+    return found == columns.end() ? nullptr : &*found;
+  }
+
+  [[noreturn]] void refuse_trained(size_t column, const ColumnSummary& summary) const {
+    const CellPlace& place = summary.tally().first_other;
+    fail_at_line(
+        table_.label(), place.line,
+        fmt::format("{} in column {} is not a number, as all were in the training; mend it, or name it in "
+                    "--missing if it means no value",
+                    in_quotes(place.cell), in_quotes(table_.name(column))));
+  }
+
   bool guesses() const { return options_.decimal == "auto"; }
 
   static bool all_ambiguous(const NumberTally& tally) {

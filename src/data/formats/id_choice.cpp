@@ -292,6 +292,8 @@ std::string name_index_column(NodeText& nodes) {
 
 IdSource choose_ids(const NodeText& nodes, const EdgeTable& edges, const std::string& index,
                     LoadOptions& options, std::vector<std::string>& notes) {
+  if (options.as_trained && options.id.empty() && options.as_trained->ids.starts_with("rows"))
+    return options.as_trained->ids == "rows" ? IdSource::kRowsFromZero : IdSource::kRowsFromOne;
   IdSource source = options.id.empty() ? IdSource::kRowsFromZero : IdSource::kColumn;
   if (asks_for_row_numbers(nodes, options)) {
     options.id.clear();
@@ -300,7 +302,7 @@ IdSource choose_ids(const NodeText& nodes, const EdgeTable& edges, const std::st
     source = edges.edges.num_nodes > 0 ? guess_ids(nodes, edges, index, options, notes)
                                        : guess_ids_by_name(nodes, index, options, notes);
   }
-  drop_unused_ids(nodes, index, options, notes);
+  if (!options.as_trained) drop_unused_ids(nodes, index, options, notes);
   return source;
 }
 

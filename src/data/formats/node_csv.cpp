@@ -6,6 +6,7 @@
 #include "data/formats/column_summary.h"
 #include "data/formats/node_features.h"
 #include "data/formats/node_targets.h"
+#include "data/formats/trained_columns.h"
 #include "data/split_file.h"
 #include "qw/core/error.h"
 
@@ -92,7 +93,11 @@ NodeTable read_node_csv(std::string_view text, const std::string& label, const L
   check_purpose(given.layout, options);
 
   NodeTable table{make_ids(given, summary.rows), {}, {}, {}, std::move(notes), columns_of(given.layout)};
-  read_node_features(given, summary, table);
+  if (options.as_trained) {
+    read_trained_features(given, summary, *options.as_trained, table);
+  } else {
+    read_node_features(given, summary, table);
+  }
   if (!given.layout.targets.empty()) read_node_targets(given, summary, options, table);
   if (given.layout.split != NodeLayout::kNoColumn) read_split(given, table);
   return table;

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/text.h"
+#include "data/formats/feature_plan.h"
 #include "data/formats/node_csv.h"
 #include "qw/core/error.h"
 
@@ -14,14 +13,6 @@ namespace qw {
 namespace {
 
 constexpr size_t kMostNotes = 5;  // of one kind; more of them become one line
-
-// One table column and the feature columns it becomes.
-struct FeatureColumn {
-  size_t source;
-  int64_t first;
-  const ColumnSummary* summary;
-  std::map<std::string, int64_t, std::less<>> category;
-};
 
 // "2020-01-31", "31.1.2020", "1/31/20": digits in three parts, perhaps with a time after them.
 bool looks_like_date(std::string_view cell) {
@@ -56,7 +47,6 @@ class FeaturePlanner {
     TableColumn& column = table_.columns[source];
     column.role = "feature";
     column.missing = summary.missing_count();
-    FeatureColumn planned{source, width_, &summary, {}};
     if (summary.kind == ColumnKind::kEmpty) {
       column.type = "empty";
       column.role = "dropped";
@@ -67,17 +57,13 @@ class FeaturePlanner {
     if (summary.kind == ColumnKind::kText) {
       column.type = "text";
       if (!takes_text(source, summary, column)) return;
-      for (const std::string& value : summary.values) {
-        planned.category.emplace(value, width_++);
-        names_.push_back(fmt::format("{}={}", text_.name(source), value));
-      }
       column.type = "categories";
-      column.categories = static_cast<int64_t>(summary.values.size());
+      column.values.assign(summary.values.begin(), summary.values.end());
+      plan_.add_text(source, text_.name(source), column.values);
     } else {
       column.type = summary.kind == ColumnKind::kTruth ? "0/1" : "number";
-      names_.push_back(text_.name(source));
-      ++width_;
-      if (column.missing > 0) column.fill = summary.mean();
+      column.fill = summary.mean();
+      plan_.add_number(source, text_.name(source), *column.fill);
     }
     say_missing(source, summary);
     if (summary.values.size() == 1 && summary.present > 1) {
@@ -85,17 +71,15 @@ class FeaturePlanner {
           fmt::format("{} has one value only, {}, which tells no nodes apart; --drop {} leaves it out",
                       place(source), in_quotes(*summary.values.begin()), printable(text_.name(source))));
     }
-    plan_.push_back(std::move(planned));
   }
 
-  std::vector<FeatureColumn> finish() {
+  FeaturePlan finish() {
     say(left_out_,
         "are left out, having no values or too many different texts; --features names those to use");
     say(missing_,
         "have missing cells, which became the mean of a number and no category of a text; "
         "--missing says what is missing");
     say(constant_, "have one value only, which tells no nodes apart; --drop leaves them out");
-    table_.features.names = std::move(names_);
     return std::move(plan_);
   }
 
@@ -145,9 +129,8 @@ class FeaturePlanner {
 
   const NodeTableText& text_;
   NodeTable& table_;
-  int64_t width_ = 0;
-  std::vector<FeatureColumn> plan_;
-  std::vector<std::string> names_, left_out_, missing_, constant_;
+  FeaturePlan plan_;
+  std::vector<std::string> left_out_, missing_, constant_;
 };
 
 }  // namespace
@@ -155,34 +138,11 @@ class FeaturePlanner {
 void read_node_features(const NodeTableText& text, const TableSummary& summary, NodeTable& table) {
   FeaturePlanner planner(text, table);
   for (const size_t source : text.layout.features) planner.add(source, summary.columns[source]);
-  const std::vector<FeatureColumn> plan = planner.finish();
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> indices;
-  std::vector<float> values;
-  offsets.reserve(summary.rows + 1);
-  for_rows(text, [&](const std::vector<std::string_view>& cells, int64_t line) {
-    for (const FeatureColumn& column : plan) {
-      const std::string_view cell = cells[column.source];
-      const bool missing = text.missing.contains(cell);
-      if (column.summary->kind == ColumnKind::kText) {
-        if (missing) continue;
-        indices.push_back(static_cast<int32_t>(column.category.find(cell)->second));
-        values.push_back(1.0f);
-        continue;
-      }
-      const double number = missing ? column.summary->mean() : *column.summary->number(cell);
-      if (std::abs(number) > std::numeric_limits<float>::max())
-        fail_at_line(text.label(), line, fmt::format("{} is too large for a feature", in_quotes(cell)));
-      if (number == 0.0) continue;
-      indices.push_back(static_cast<int32_t>(column.first));
-      values.push_back(static_cast<float>(number));
-    }
-    offsets.push_back(static_cast<int64_t>(indices.size()));
-  });
-  std::vector<std::string> names = std::move(table.features.names);
-  const auto columns = static_cast<int64_t>(names.size());
-  table.features = features_from_rows(columns, std::move(offsets), std::move(indices), std::move(values));
-  table.features.names = std::move(names);
+  PlannedCells cells;
+  cells.number = [&](const FeatureColumn& column, std::string_view cell, int64_t) {
+    return *summary.columns[column.source].number(cell);
+  };
+  table.features = read_planned(text, planner.finish(), cells);
 }
 
 }  // namespace qw

@@ -73,6 +73,7 @@ class TargetReader {
   void read() {
     for (const size_t column : text_.layout.targets) {
       const ColumnSummary& summary = summary_.columns[column];
+      if (summary.present == 0 && options_.as_trained) return;  // all of it is to be predicted
       if (summary.present == 0) {
         fail(fmt::format("{}: column {}, the target, has no values", text_.label(),
                          in_quotes(text_.name(column))));
@@ -140,7 +141,7 @@ class TargetReader {
     if (summary.kind == ColumnKind::kText) say_case(column, known.names);
     if (summary.kind == ColumnKind::kNumber) say_minus_one(column, known.names, classes);
     table_.columns[column].type = "classes";
-    table_.columns[column].categories = static_cast<int64_t>(known.names.size());
+    table_.columns[column].values = known.names;
     table_.targets = class_targets(std::move(classes), std::move(known.names));
   }
 

@@ -13,6 +13,7 @@
 #include "data/formats/node_csv.h"
 #include "data/formats/node_join.h"
 #include "data/formats/split_column.h"
+#include "data/formats/trained_columns.h"
 #include "data/readers/parts.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
@@ -86,9 +87,11 @@ LoadOptions with_files(const FileSet& files, const std::string& entry, bool is_f
 void read_nodes(NodeText text, LoadOptions options, std::string_view edge_text, EdgeTable& edges,
                 Dataset& dataset) {
   const std::string index = name_index_column(text);
+  if (options.as_trained) use_trained_columns(text, options, dataset.notes);
   const IdSource source = choose_ids(text, edges, index, options, dataset.notes);
   add_unknown_nodes(text, source, edges, options, dataset.notes);
-  MaskSplit masks = choose_split(text, options, dataset.notes);
+  MaskSplit masks;
+  if (!options.as_trained) masks = choose_split(text, options, dataset.notes);
   NodeTable nodes = read_node_csv(text.text, text.label, options);
   take_masks(std::move(masks), nodes);
   if (source == IdSource::kRowsFromOne) {

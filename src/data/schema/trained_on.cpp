@@ -1,0 +1,231 @@
+#include "qw/data/trained_on.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "core/sha256.h"
+#include "core/text.h"
+
+namespace qw {
+namespace {
+
+uint64_t mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return mixed(hash);
+}
+
+// A sum over the numbers that are not 0, so that the order of columns does not count.
+std::vector<uint64_t> row_hashes(const Features& features) {
+  std::vector<uint64_t> columns(features.columns), rows(features.rows, 0);
+  for (int64_t column = 0; column < features.columns; ++column)
+    columns[column] = features.names.empty() ? mixed(column + 1) : hash_of(features.names[column]);
+  const auto add = [&](int64_t row, int64_t column, float value) {
+    if (value != 0.0f) rows[row] += mixed(columns[column] ^ std::bit_cast<uint32_t>(value));
+  };
+  for (int64_t row = 0; row < features.rows; ++row) {
+    if (features.sparse) {
+      for (int64_t at = features.offsets[row]; at < features.offsets[row + 1]; ++at)
+        add(row, features.indices[at], features.values[at]);
+    } else {
+      for (int64_t column = 0; column < features.columns; ++column)
+        add(row, column, features.dense[row * features.columns + column]);
+    }
+  }
+  return rows;
+}
+
+std::vector<NodeId> places_by_id(const std::vector<std::string>& from, int64_t from_nodes,
+                                 const std::vector<std::string>& to, int64_t to_nodes) {
+  std::vector<NodeId> result(from_nodes, -1);
+  if (from.empty() && to.empty()) {
+    std::iota(result.begin(), result.begin() + std::min(from_nodes, to_nodes), NodeId{0});
+    return result;
+  }
+  const auto name = [](const std::vector<std::string>& ids, int64_t node) {
+    return ids.empty() ? std::to_string(node) : ids[node];
+  };
+  std::unordered_map<std::string, NodeId> place;
+  place.reserve(to_nodes);
+  for (int64_t node = 0; node < to_nodes; ++node) place.emplace(name(to, node), static_cast<NodeId>(node));
+  for (int64_t node = 0; node < from_nodes; ++node) {
+    const auto found = place.find(name(from, node));
+    if (found != place.end()) result[node] = found->second;
+  }
+  return result;
+}
+
+// An edge by its ends, and what it weighs.
+struct PlacedEdge {
+  NodeId head, tail;
+  double weight, cost;
+  auto operator<=>(const PlacedEdge&) const = default;
+};
+
+// The edges of a graph, sorted, with its nodes at these places; those with an end nowhere are left out.
+std::vector<PlacedEdge> placed_edges(const Graph& graph, const std::vector<NodeId>& place) {
+  std::vector<PlacedEdge> edges;
+  edges.reserve(graph.num_edges());
+  for (EdgeId e = 0; e < graph.num_edges(); ++e) {
+    NodeId head = place[graph.heads()[e]], tail = place[graph.tails()[e]];
+    if (head < 0 || tail < 0) continue;
+    if (!graph.directed() && head > tail) std::swap(head, tail);
+    edges.push_back({head, tail, graph.weights().empty() ? 1.0 : graph.weights()[e],
+                     graph.costs().empty() ? 1.0 : graph.costs()[e]});
+  }
+  std::sort(edges.begin(), edges.end());
+  return edges;
+}
+
+std::vector<NodeId> same_places(int64_t nodes) {
+  std::vector<NodeId> place(nodes);
+  std::iota(place.begin(), place.end(), NodeId{0});
+  return place;
+}
+
+// Edges of one list that the other has not; an edge with another weight counts once.
+int64_t count_different_edges(const TrainedOn& trained_on, const Dataset& dataset,
+                              const std::vector<NodeId>& place) {
+  const int64_t gone = trained_on.graph.num_edges();
+  if (trained_on.graph.directed() != dataset.graph.directed())
+    return std::max(gone, dataset.graph.num_edges());
+  const std::vector<PlacedEdge> before = placed_edges(trained_on.graph, place),
+                                now = placed_edges(dataset.graph, same_places(dataset.graph.num_nodes()));
+  std::vector<PlacedEdge> lost, found;
+  std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(lost));
+  std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(found));
+  const auto ends = [](const PlacedEdge& a, const PlacedEdge& b) {
+    return std::pair(a.head, a.tail) < std::pair(b.head, b.tail);
+  };
+  std::vector<PlacedEdge> weighed_anew;
+  std::set_intersection(lost.begin(), lost.end(), found.begin(), found.end(),
+                        std::back_inserter(weighed_anew), ends);
+  const auto at_lost_nodes = gone - static_cast<int64_t>(before.size());
+  return at_lost_nodes + static_cast<int64_t>(lost.size() + found.size() - weighed_anew.size());
+}
+
+// What a node is labelled with, as text: the same for any order of classes.
+std::string label_text(const Targets& targets, NodeId node) {
+  if (targets.task == Task::kNone || !targets.known(node)) return "";
+  if (!targets.classes.empty()) {
+    const int32_t c = targets.classes[node];
+    return targets.names.empty() ? std::to_string(c) : targets.names[c];
+  }
+  std::string text;
+  for (int64_t k = 0; k < targets.width; ++k)
+    text += fmt::format("{} ", targets.values[node * targets.width + k]);
+  return text;
+}
+
+// Nodes in the order of their ids.
+std::vector<NodeId> canonical_order(const TrainedOn& trained_on) {
+  std::vector<NodeId> order = same_places(trained_on.graph.num_nodes());
+  const std::vector<std::string>& ids = trained_on.node_ids;
+  if (!ids.empty())
+    std::sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return ids[a] < ids[b]; });
+  return order;
+}
+
+template <class T>
+void append(std::string& bytes, const T& number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof(T));
+}
+
+std::string split_bytes(const Split& split, const std::vector<NodeId>& rank) {
+  std::string bytes(rank.size(), '-');
+  for (const auto& [nodes, mark] :
+       {std::pair{&split.train, 't'}, std::pair{&split.val, 'v'}, std::pair{&split.test, 'e'}}) {
+    for (const NodeId node : *nodes) bytes[rank[node]] = mark;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string TrainedOn::node_id(NodeId node) const {
+  return node_ids.empty() ? std::to_string(node) : node_ids[node];
+}
+
+TrainedOn remember(const Dataset& dataset, std::vector<Split> splits, std::string split) {
+  return {schema_of(dataset),           dataset.graph,     dataset.node_ids, dataset.targets,
+          row_hashes(dataset.features), std::move(splits), std::move(split)};
+}
+
+std::vector<NodeId> places(const TrainedOn& from, const Dataset& to) {
+  return places_by_id(from.node_ids, from.graph.num_nodes(), to.node_ids, to.graph.num_nodes());
+}
+
+std::vector<NodeId> places(const Dataset& from, const TrainedOn& to) {
+  return places_by_id(from.node_ids, from.graph.num_nodes(), to.node_ids, to.graph.num_nodes());
+}
+
+DataChanges changes_since(const TrainedOn& trained_on, const Dataset& dataset) {
+  DataChanges changes;
+  const std::vector<NodeId> place = places(trained_on, dataset);
+  const std::vector<uint64_t> rows = row_hashes(dataset.features);
+  const bool has_labels = dataset.targets.task != Task::kNone && dataset.targets.labelled() > 0;
+  int64_t common = 0;
+  for (size_t node = 0; node < place.size(); ++node) {
+    const NodeId now = place[node];
+    if (now < 0) continue;
+    ++common;
+    changes.reordered = changes.reordered || now != static_cast<NodeId>(node);
+    const bool relabelled = has_labels && label_text(trained_on.targets, static_cast<NodeId>(node)) !=
+                                              label_text(dataset.targets, now);
+    changes.labels += relabelled;
+    changes.features += !trained_on.schema.made_features && trained_on.feature_rows[node] != rows[now];
+  }
+  changes.nodes = trained_on.graph.num_nodes() + dataset.graph.num_nodes() - 2 * common;
+  changes.edges = count_different_edges(trained_on, dataset, place);
+  return changes;
+}
+
+std::string DataChanges::text() const {
+  std::vector<std::string> parts;
+  const auto add = [&](int64_t count, const char* one, const char* many) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, count == 1 ? one : many));
+  };
+  add(labels, "label", "labels");
+  add(edges, "edge", "edges");
+  add(nodes, "node", "nodes");
+  if (features > 0)
+    parts.push_back(fmt::format("the features of {} {}", features, features == 1 ? "node" : "nodes"));
+  if (parts.size() < 2) return parts.empty() ? "nothing" : parts[0];
+  const std::string last = parts.back();
+  parts.pop_back();
+  return join(parts, ", ") + " and " + last;
+}
+
+Fingerprint fingerprint(const TrainedOn& trained_on) {
+  const std::vector<NodeId> order = canonical_order(trained_on);
+  std::vector<NodeId> rank(order.size());
+  for (size_t k = 0; k < order.size(); ++k) rank[order[k]] = static_cast<NodeId>(k);
+  std::string graph = trained_on.graph.directed() ? "directed\n" : "undirected\n", features, labels;
+  for (const NodeId node : order) {
+    graph += trained_on.node_id(node) + '\n';
+    labels += label_text(trained_on.targets, node) + '\n';
+    append(features, trained_on.feature_rows[node]);
+  }
+  for (const PlacedEdge& edge : placed_edges(trained_on.graph, rank)) {
+    append(graph, edge.head);
+    append(graph, edge.tail);
+    append(graph, edge.weight);
+    append(graph, edge.cost);
+  }
+  Fingerprint result{sha256_hex(graph), sha256_hex(features), sha256_hex(labels), {}};
+  for (const Split& split : trained_on.splits) result.splits.push_back(sha256_hex(split_bytes(split, rank)));
+  return result;
+}
+
+}  // namespace qw
