@@ -43,6 +43,13 @@ std::vector<EpochRecord> history_from(const SafetensorsFile& file) {
   return history;
 }
 
+std::string counts_text(const std::vector<int64_t>& counts) {
+  std::vector<std::string> parts;
+  parts.reserve(counts.size());
+  for (const int64_t count : counts) parts.push_back(std::to_string(count));
+  return join(parts, " ");
+}
+
 std::vector<int64_t> counts_from(const std::string& text) {
   std::vector<int64_t> counts;
   for (const std::string& part : split(text, ' ')) {
@@ -228,7 +235,7 @@ void Trainer::save_checkpoint(const std::filesystem::path& path) const {
   tensors.push_back({kHistory, history_tensor(history_)});
   write_checked_tensors(path, tensors,
                         {{"schema", std::to_string(kCheckpointSchema)},
-                         {"counts", fmt::format("{}", fmt::join(learner_->counts(), " "))},
+                         {"counts", counts_text(learner_->counts())},
                          {"best_epoch", std::to_string(best_epoch_)},
                          {"finished", finished_ ? "true" : "false"}});
 }
