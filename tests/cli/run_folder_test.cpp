@@ -257,7 +257,7 @@ TEST_F(RunFolder, NewNodesGetTheNetworksWord) {
   train({"--solver", "proximal", "--lambda", "10"});
   const auto before = predict();
   std::vector<Row> rows = people();
-  rows.insert(rows.begin(), {{"id", "zoe"}, {"age", "33"}, {"city", "Oslo"}, {"pay", "1200.5"}});
+  rows.insert(rows.begin(), Row{{"id", "zoe"}, {"age", "33"}, {"city", "Oslo"}, {"pay", "1200.5"}});
   auto edges = friends();
   edges.emplace_back("zoe", "p5");
   folder_.write("other_nodes.csv", nodes_csv(rows));
