@@ -16,8 +16,7 @@ namespace {
 std::string chosen_scaling(const std::string& kind, const Dataset& data) {
   if (kind != "auto") return kind;
   if (data.of_paper && !data.targets.classes.empty()) return "rows";
-  const bool generated = data.format == "csbm" || data.format == "karate";
-  return generated ? "none" : "columns";
+  return data.format == "generator" ? "none" : "columns";
 }
 
 struct Moments {

@@ -142,9 +142,9 @@ TEST_F(Compare, PairsBySeedWhateverTheOrder) {
 TEST_F(Compare, StoredSplitsGoByTheNumberOfTheRun) {
   const std::string first = add("first", {.split = "stored"});
   const std::string later = add("later", {.split = "stored", .seeds = {6, 7, 8, 9}});
-  expect_refused(
-      {"compare", first, later}, 1,
-      "qw: " + first + " and " + later + " have no measured seed in common: train both with the same --seed and --split");
+  expect_refused({"compare", first, later}, 1,
+                 "qw: " + first + " and " + later +
+                     " have no measured seed in common: train both with the same --seed and --split");
 }
 
 TEST_F(Compare, NamesWhatTellsRunsApart) {
@@ -208,9 +208,9 @@ TEST_F(Compare, WhatCannotBePairedIsOneLine) {
       "qw: " + ce + " has split auto and " + split +
           " has random:train=0.1,val=0.2: they cannot be paired; train both with the same --split");
   const std::string seeds = add("seeds", {.seeds = {1, 2, 3, 4}});
-  expect_refused(
-      {"compare", ce, seeds}, 1,
-      "qw: " + ce + " and " + seeds + " have no measured seed in common: train both with the same --seed and --split");
+  expect_refused({"compare", ce, seeds}, 1,
+                 "qw: " + ce + " and " + seeds +
+                     " have no measured seed in common: train both with the same --seed and --split");
   const std::string one = add("one", {.seeds = {5, 1, 2, 3}});
   expect_refused(
       {"compare", ce, one}, 1,

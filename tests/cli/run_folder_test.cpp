@@ -107,7 +107,9 @@ class RunFolder : public testing::Test {
     if (remarks != nullptr) *remarks = result.err;
     std::map<std::string, json> rows;
     if (result.exit_code != 0) return rows;
-    for (const json& row : json::parse(result.out).at("predictions")) rows[row.at("id")] = row;
+    const json document = json::parse(result.out);
+    for (const json& row : document.at("predictions")) rows[row.at("id").get<std::string>()] = row;
+    EXPECT_FALSE(rows.empty());
     return rows;
   }
 
@@ -441,7 +443,7 @@ TEST_F(RunFolder, OptionsThatWouldBeIgnoredAreErrors) {
   expect_refused({"train", "--resume", out_, "--lr", "0.5"}, 2,
                  "qw train: --lr does not go with --resume: a training goes on as it began");
   expect_refused({"train", "karate", "--resume", out_}, 2,
-                 "qw train: data does not go with --resume: a training goes on as it began");
+                 "qw train: --data does not go with --resume: a training goes on as it began");
   expect_refused({"train", "--resume", out_, "--out", "elsewhere"}, 2,
                  "qw train: --out does not go with --resume: a training goes on as it began");
   expect_refused({"predict", out_, "--nodes", file("nodes.csv")}, 2,

@@ -131,7 +131,8 @@ TEST(TrainCommand, PresetsAreForTrainingsThatBegin) {
     expect_refused({"train", "--resume", "/nowhere", "--preset", preset}, 2,
                    "qw train: --preset does not go with --resume: a training goes on as it began");
     expect_refused({"train", "--refit-flow", "/nowhere", "--preset", preset}, 2,
-                   "qw train: --preset does not go with --refit-flow: its network stays as it was learned");
+                   "qw train: --preset does not go with --refit-flow: its network, its parts and its scales "
+                   "stay as they were learned");
   }
 }
 
@@ -195,8 +196,8 @@ TEST(TrainCommand, RefitsTheFlowToLabelsThatChanged) {
                 .exit_code,
             0);
   const json refitted =
-      json_of(with(data(table("changed.csv", "blue")),
-                   {"--refit-flow", first, "--solver", "exact", "--out", second, "--json"}));
+      json_of({"train", "--edges", edges, "--nodes", table("changed.csv", "blue"), "--refit-flow", first,
+               "--solver", "exact", "--out", second, "--json", "--quiet"});
   EXPECT_EQ(refitted.at("config").at("model_options").at("hidden"), 8);  // as it was there
   EXPECT_EQ(refitted.at("config").at("learn").at("solver"), "exact");
   EXPECT_EQ(refitted.at("train").at("accuracy").at("mean"), 1.0);

@@ -85,8 +85,7 @@ void refuse_beside(const CLI::App& command, const std::string& mode, const std::
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     if (option->count() == 0 || name == "--help" || name == mode || goes_with(name)) continue;
-    fail_usage(
-        fmt::format("qw train: {} does not go with {}: {}", name == "data" ? "data" : name, mode, why));
+    fail_usage(fmt::format("qw train: {} does not go with {}: {}", name, mode, why));
   }
 }
 
