@@ -256,7 +256,7 @@ TEST_F(RunFolder, OtherDataNeedsNoFileOfTheTraining) {
 }
 
 TEST_F(RunFolder, NewNodesGetTheNetworksWord) {
-  train({"--solver", "proximal", "--lambda", "10"});
+  train({"--solver", "bregman", "--lambda", "10"});
   const auto before = predict();
   std::vector<Row> rows = people();
   rows.insert(rows.begin(), Row{{"id", "zoe"}, {"age", "33"}, {"city", "Oslo"}, {"pay", "1200.5"}});
@@ -337,7 +337,7 @@ TEST_F(RunFolder, ANodeThatTrainedIsNeverATestNode) {
 }
 
 TEST_F(RunFolder, ShuffledRowsMoveNothing) {
-  train({"--solver", "proximal", "--lambda", "10"});
+  train({"--solver", "bregman", "--lambda", "10"});
   const auto expected = predict();
   std::vector<Row> rows = people();
   std::mt19937 random(3);
@@ -360,7 +360,7 @@ TEST_F(RunFolder, ShuffledRowsMoveNothing) {
 // Any permutation of rows, columns and the order in which categories occur leaves predictions as they are.
 TEST_F(RunFolder, PermutationsLeavePredictionsTheSame) {
   for (const Arguments& how :
-       {Arguments{"--solver", "proximal", "--lambda", "10"},
+       {Arguments{"--solver", "bregman", "--lambda", "10"},
         Arguments{"--solver", "ce", "--model", "graphsage", "--scale-features", "columns"}}) {
     std::filesystem::remove_all(out_);
     write_data(people());

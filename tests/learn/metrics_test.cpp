@@ -211,7 +211,7 @@ TEST(FeatureScaling, ChoosesByWhereTheDataIsFrom) {
   EXPECT_EQ(scaled("auto", table("planetoid", numbers, 2)).dense, (std::vector<float>{-1, 1, 1, -1}))
       << "row sums are for the paper's graphs";
   EXPECT_EQ(scaled("rows", table("csv", numbers, 2)).dense, (std::vector<float>{0.25, 0.75, 0.5, 0.5}));
-  EXPECT_EQ(scaled("auto", table("csbm", numbers, 2)).dense, numbers);
+  EXPECT_EQ(scaled("auto", table("generator", numbers, 2)).dense, numbers);
   EXPECT_EQ(scaled("none", table("csv", numbers, 2)).dense, numbers);
 }
 
