@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/table.h"
 #include "cli/w1_pairing.h"
 #include "cli/w1_problem.h"
 #include "core/deadline.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/progress.h"
 #include "core/text.h"
 #include "qw/core/error.h"
@@ -75,9 +78,7 @@ void write_potential(const std::string& path, const Dataset& dataset, const std:
   write_file_atomically(path, text);
 }
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return json_text(nlohmann::json(text)); }
 
 // What was asked and what came out, for the two ways to print it.
 struct Answer {
@@ -149,17 +150,27 @@ std::string as_text(const Answer& answer) {
                              : fmt::format("unit: value x {}\n", printable(cost)));
 }
 
+std::string interval_of(const TransportColumn& column) {
+  return std::isfinite(column.upper)
+             ? fmt::format("is between {:.12g} and {:.12g}", column.lower, column.upper)
+             : fmt::format("is at least {:.12g}, if there is one", column.lower);
+}
+
+// What to do about a column that is not solved to the end.
+std::string advice_for(const TransportColumn& column, const std::string& solver) {
+  if (column.status == TransportStatus::kTimeLimit) return "raise --time-limit";
+  if (column.status == TransportStatus::kCancelled) return "interrupted";
+  if (solver == "primal-dual") return "--solver auto goes on to the exact distance";
+  if (std::isinf(column.upper)) return "it may be beyond the largest number: scale the values down";
+  return "costs or values differ by too many orders of magnitude to say more";
+}
+
 void note_wide_intervals(const Answer& answer) {
   for (size_t c = 0; c < answer.columns.size(); ++c) {
     const TransportColumn& column = answer.columns[c];
-    if (column.status != TransportStatus::kTimeLimit) continue;
-    const std::string interval =
-        std::isfinite(column.upper)
-            ? fmt::format("is between {:.12g} and {:.12g}", column.lower, column.upper)
-            : fmt::format("is at least {:.12g}, if there is one", column.lower);
-    say(fmt::format("{}: not solved to the end: the distance {}; {}", answer.problem.columns[c], interval,
-                    answer.arguments.time_limit > 0 ? "raise --time-limit"
-                                                    : "--solver auto goes on to the exact distance"));
+    if (column.status == TransportStatus::kOptimal || column.status == TransportStatus::kInfeasible) continue;
+    say(fmt::format("{}: not solved to the end: the distance {}; {}", printable(answer.problem.columns[c]),
+                    interval_of(column), advice_for(column, answer.arguments.solver)));
   }
 }
 
@@ -176,6 +187,37 @@ void fail_if_infeasible(const Answer& answer) {
   if (infeasible > kMostReasons)
     message += fmt::format("\nqw: {} more columns are infeasible", infeasible - kMostReasons);
   if (infeasible > 0) fail(message);
+}
+
+void fail_if_interrupted(const Answer& answer) {
+  const auto stopped =
+      std::ranges::count(answer.columns, TransportStatus::kCancelled, &TransportColumn::status);
+  if (stopped > 0)
+    fail(fmt::format("interrupted: {} of {} columns are not solved to the end", stopped,
+                     answer.columns.size()));
+}
+
+// A folder with a typing error should not be made, nor be found out about after an hour.
+void require_place(const char* option, const std::string& path) {
+  if (path.empty()) return;
+  const std::filesystem::path file(path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    fail(fmt::format("{} {}: is a folder; name a file", option, printable(path)));
+  const std::filesystem::path folder = file.parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  fail(fmt::format("{} {}: there is no folder {}; make it, or name another", option, printable(path),
+                   printable(folder.string())));
+}
+
+void require_finite_sums(const ValueProblem& problem) {
+  for (size_t c = 0; c < problem.columns.size(); ++c) {
+    if (std::isfinite(sums_of_column(problem, c).magnitude)) continue;
+    fail(
+        fmt::format("column {}: the values of --mu and --gamma are too large: the sum of their magnitudes "
+                    "overflows; divide both by the same number",
+                    in_quotes(problem.columns[c])));
+  }
 }
 
 NodeIds ids_of(const Dataset& dataset) {
@@ -206,8 +248,11 @@ ValueProblem read_problem(const W1Arguments& arguments, const NodeIds& ids) {
 void solve_files(const W1Arguments& arguments, const GlobalOptions& global) {
   const Deadline deadline =
       arguments.time_limit > 0 ? Deadline::after_seconds(arguments.time_limit) : Deadline::never();
+  require_place("--flow", arguments.flow_out);
+  require_place("--potential", arguments.potential_out);
   const Dataset dataset = load(arguments.data);
   const ValueProblem problem = read_problem(arguments, ids_of(dataset));
+  require_finite_sums(problem);
   const auto num_columns = static_cast<int64_t>(problem.columns.size());
   TransportOptions options = arguments.options();
   const TransportPlan plan(dataset.graph, problem.labelled);
@@ -215,6 +260,8 @@ void solve_files(const W1Arguments& arguments, const GlobalOptions& global) {
   const double to_write =
       kSecondsToWrite * static_cast<double>(dataset.graph.num_edges()) * static_cast<double>(num_columns);
   options.time_limit = std::max(0.0, deadline.seconds_left() - to_write);
+  options.cancelled = Interrupt::happened;
+  const Interrupt interrupt;
   const Answer answer{arguments, dataset, problem,
                       plan.solve(problem.mu, problem.gamma, num_columns, options)};
   if (!arguments.flow_out.empty()) write_flow(arguments.flow_out, dataset, problem.columns, answer.columns);
@@ -222,28 +269,8 @@ void solve_files(const W1Arguments& arguments, const GlobalOptions& global) {
     write_potential(arguments.potential_out, dataset, problem.columns, answer.columns);
   print_text(global.json ? as_json(answer) : as_text(answer));
   note_wide_intervals(answer);
+  fail_if_interrupted(answer);
   fail_if_infeasible(answer);
-}
-
-// The answer to one line of a batch; never throws for what the line says.
-std::string answer_line(const std::string& line, int64_t number, const TransportOptions& options, bool& bad) {
-  try {
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-    if (object.is_discarded()) fail("is not JSON");
-    const TransportCase problem = case_from_json(object);
-    const std::vector<TransportColumn> columns = solve_case(problem, options);
-    const auto fields = [&](const TransportColumn& column) {
-      return result_fields(column, fmt::format("{}", column.obstacle.node));
-    };
-    if (!problem.has_rows) return "{" + fields(columns.front()) + "}\n";
-    std::string text = "{\"columns\":[";
-    for (size_t c = 0; c < columns.size(); ++c)
-      text += fmt::format("{}{{{}}}", c > 0 ? "," : "", fields(columns[c]));
-    return text + "]}\n";
-  } catch (const std::exception& error) {
-    bad = true;
-    return fmt::format("{{\"error\":{},\"line\":{}}}\n", quoted(error.what()), number);
-  }
 }
 
 void solve_batch(const W1Arguments& arguments) {
@@ -379,7 +406,8 @@ void add_w1_command(CLI::App& app, const GlobalOptions& global) {
       "\nA line of a batch is a JSON object: nodes, directed, edges [[u, v], ...], weights, labelled, mu, "
       "gamma; its answer has status, distance, lower, upper, flow, potential. A flow > 0 on a directed edge "
       "[u, v] moves from u to v; on an undirected one it moves from v to u."
-      "\nExit code: 1 when a column is infeasible or a line of a batch is bad; 0 when a line is infeasible.");
+      "\nExit code: 1 when a column is infeasible, a line of a batch is bad, or Ctrl-C came first; 0 when a "
+      "line is infeasible.");
   FieldTable table("qw w1");
   table.add("mu", arguments->mu, "FILE", "CSV: node ids, then a column of values for each problem");
   table.add("gamma", arguments->gamma, "FILE", "the values that mu is to be moved to");

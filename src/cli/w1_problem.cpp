@@ -1,24 +1,35 @@
 #include "cli/w1_problem.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <numeric>
 #include <span>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 
 namespace qw::cli {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr int64_t kMostColumns = 1'000'000;
+constexpr double kBytesOfNode = 100;  // and 16 more per column
 
 [[noreturn]] void reject(const std::string& field, const std::string& problem) {
   fail(fmt::format("\"{}\": {}", field, problem));
+}
+
+// A value as a message can show it.
+std::string shown(const json& value) {
+  constexpr size_t kLongest = 40;
+  const std::string text = json_text(value);
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
 const json& member(const json& object, const char* name) {
@@ -35,13 +46,13 @@ const json& array_member(const json& object, const char* name) {
 
 NodeId node_from(const json& value, int64_t nodes, const char* field, size_t position) {
   if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() >= nodes) {
-    reject(field, fmt::format("entry {} is {}, not a node from 0 to {}", position, value.dump(), nodes - 1));
+    reject(field, fmt::format("entry {} is {}, not a node from 0 to {}", position, shown(value), nodes - 1));
   }
   return value.get<NodeId>();
 }
 
 double number_from(const json& value, const char* field, size_t position) {
-  if (!value.is_number()) reject(field, fmt::format("entry {} is {}, not a number", position, value.dump()));
+  if (!value.is_number()) reject(field, fmt::format("entry {} is {}, not a number", position, shown(value)));
   return value.get<double>();
 }
 
@@ -50,7 +61,7 @@ void read_edges(const json& object, bool directed, EdgeList& edges) {
   const json& given = array_member(object, "edges");
   for (size_t e = 0; e < given.size(); ++e) {
     if (!given[e].is_array() || given[e].size() != 2) {
-      reject("edges", fmt::format("entry {} is {}, not a pair of nodes", e, given[e].dump()));
+      reject("edges", fmt::format("entry {} is {}, not a pair of nodes", e, shown(given[e])));
     }
     const NodeId u = node_from(given[e][0], edges.num_nodes, "edges", e);
     const NodeId v = node_from(given[e][1], edges.num_nodes, "edges", e);
@@ -121,6 +132,20 @@ void refuse_misspelt(const json& object) {
   }
 }
 
+// Nodes cost memory, also those of which a line says nothing: a few digits could ask for all there is.
+void check_memory(const TransportCase& problem) {
+  const double needed = static_cast<double>(problem.edges.num_nodes) *
+                        (kBytesOfNode + 16.0 * static_cast<double>(problem.columns));
+  const double has =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > has / 4) {
+    reject("nodes",
+           fmt::format("is {}, which takes {:.0f} GB of memory; a line may take a quarter of the {:.0f} "
+                       "GB of this machine",
+                       problem.edges.num_nodes, std::ceil(needed / 1e9), has / 1e9));
+  }
+}
+
 }  // namespace
 
 TransportCase case_from_json(const json& object) {
@@ -130,12 +155,13 @@ TransportCase case_from_json(const json& object) {
   TransportCase problem;
   const json& nodes = member(object, "nodes");
   if (!nodes.is_number_integer() || nodes.get<int64_t>() < 0 || nodes.get<int64_t>() > kMaxNodes) {
-    reject("nodes", fmt::format("is {}, not a count from 0 to {}", nodes.dump(), kMaxNodes));
+    reject("nodes", fmt::format("is {}, not a count from 0 to {}", shown(nodes), kMaxNodes));
   }
   problem.edges.num_nodes = nodes.get<int64_t>();
   if (object.contains("directed")) {
-    if (!object["directed"].is_boolean()) reject("directed", "must be true or false");
-    problem.directed = object["directed"].get<bool>();
+    const json& directed = object.at("directed");
+    if (!directed.is_boolean()) reject("directed", "must be true or false");
+    problem.directed = directed.get<bool>();
   }
   read_edges(object, problem.directed, problem.edges);
   if (object.contains("labelled")) {
@@ -145,7 +171,7 @@ TransportCase case_from_json(const json& object) {
     }
   } else {
     if (array_member(object, "mu").size() != static_cast<size_t>(problem.edges.num_nodes)) {
-      reject("mu", fmt::format("has {} entries for {} nodes, all of them labelled", object["mu"].size(),
+      reject("mu", fmt::format("has {} entries for {} nodes, all of them labelled", object.at("mu").size(),
                                problem.edges.num_nodes));
     }
     problem.labelled.resize(problem.edges.num_nodes);
@@ -158,6 +184,7 @@ TransportCase case_from_json(const json& object) {
     if (problem.columns == 0 || problem.columns > kMostColumns)
       reject("mu", "a row must have 1 to 1000000 numbers");
   }
+  check_memory(problem);
   problem.mu = read_values(object, "mu", problem);
   problem.gamma = read_values(object, "gamma", problem);
   return problem;
@@ -174,7 +201,7 @@ std::vector<TransportColumn> solve_case(const TransportCase& problem, const Tran
   const TransportPlan plan(graph, problem.labelled);
   std::vector<TransportColumn> columns = plan.solve(problem.mu, problem.gamma, problem.columns, options);
   for (TransportColumn& column : columns) {
-    if (column.flow.empty()) continue;
+    if (column.status == TransportStatus::kInfeasible) continue;
     std::vector<double> as_given(problem.edges.heads.size(), 0.0);
     for (size_t e = 0; e < as_given.size(); ++e) {
       const EdgeId edge = report.edge_of_given[e];
@@ -202,8 +229,7 @@ std::string result_fields(const TransportColumn& column, const std::string& obst
     const json component{{"node", obstacle_node},
                          {"nodes", column.obstacle.num_nodes},
                          {"imbalance", column.obstacle.imbalance}};
-    text += ",\"flow\":null,\"potential\":null,\"component\":" +
-            component.dump(-1, ' ', false, json::error_handler_t::replace);
+    text += ",\"flow\":null,\"potential\":null,\"component\":" + json_text(component);
     return text;
   }
   text += ",\"flow\":";
@@ -211,6 +237,27 @@ std::string result_fields(const TransportColumn& column, const std::string& obst
   text += ",\"potential\":";
   append_numbers(text, column.potential);
   return text;
+}
+
+std::string answer_line(const std::string& line, int64_t number, const TransportOptions& options, bool& bad) {
+  try {
+    const TransportCase problem = case_from_json(parse_json(line, fmt::format("line {}", number)));
+    const std::vector<TransportColumn> columns = solve_case(problem, options);
+    const auto fields = [&](const TransportColumn& column) {
+      return result_fields(column, fmt::format("{}", column.obstacle.node));
+    };
+    if (!problem.has_rows) return "{" + fields(columns.front()) + "}\n";
+    std::string text = "{\"columns\":[";
+    for (size_t c = 0; c < columns.size(); ++c)
+      text += fmt::format("{}{{{}}}", c > 0 ? "," : "", fields(columns[c]));
+    return text + "]}\n";
+  } catch (const std::bad_alloc&) {
+    bad = true;
+    return fmt::format("{{\"error\":\"there is not enough memory for it\",\"line\":{}}}\n", number);
+  } catch (const std::exception& error) {
+    bad = true;
+    return fmt::format("{{\"error\":{},\"line\":{}}}\n", json_text(json(error.what())), number);
+  }
 }
 
 std::string describe_obstacle(const TransportObstacle& obstacle, bool directed, const std::string& node) {

@@ -1,8 +1,13 @@
-// A moment by which work must have returned, and a cheap question whether it has come.
+// A moment by which work must have returned, or a wish that it should, and a cheap question whether it has
+// come.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <utility>
 
 namespace qw {
 
@@ -18,8 +23,17 @@ class Deadline {
     return deadline;
   }
 
+  // Passes as well as soon as `cancelled` says yes; several threads may ask it at once.
+  Deadline or_when(std::function<bool()> cancelled) const {
+    Deadline deadline = *this;
+    if (cancelled) deadline.wish_ = std::make_shared<Wish>(std::move(cancelled));
+    return deadline;
+  }
+
   bool comes() const { return at_ != Clock::time_point::max(); }
-  bool passed() const { return comes() && Clock::now() >= at_; }
+  bool passed() const { return is_over() || (wish_ && wish_->is_expressed()); }
+  bool is_over() const { return comes() && Clock::now() >= at_; }
+  bool was_cancelled() const { return wish_ && wish_->expressed.load(std::memory_order_relaxed); }
 
   double seconds_left() const {
     if (!comes()) return std::numeric_limits<double>::infinity();
@@ -28,7 +42,21 @@ class Deadline {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  struct Wish {
+    explicit Wish(std::function<bool()> question) : cancelled(std::move(question)) {}
+    bool is_expressed() {
+      if (expressed.load(std::memory_order_relaxed)) return true;
+      if (!cancelled()) return false;
+      expressed.store(true, std::memory_order_relaxed);
+      return true;
+    }
+    std::function<bool()> cancelled;
+    std::atomic<bool> expressed = false;
+  };
+
   Clock::time_point at_ = Clock::time_point::max();
+  std::shared_ptr<Wish> wish_;
 };
 
 }  // namespace qw

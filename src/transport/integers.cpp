@@ -1,13 +1,16 @@
 #include "transport/integers.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace qw::transport {
 namespace {
 
 constexpr int kSupplyBits = 52;
-constexpr int kFinestScale = 1074;  // every double is a multiple of 2^-1074
+constexpr int kWideSupplyBits = 120;
+constexpr int kWidePotentialBits = 121;  // what is left when potentials differ by nine times the longest way
+constexpr int kFinestScale = 1074;       // every double is a multiple of 2^-1074
 
 // The number of bits behind the binary point that `value` needs.
 int fraction_bits(double value) {
@@ -55,7 +58,16 @@ class TimesPowerOfTwo {
   double factor_;
 };
 
-int scale_of_supplies(const Network& network, std::span<const double> supply, int32_t largest) {
+int32_t largest_supply(const Network& network, std::span<const double> supply) {
+  int32_t largest = 0;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (v == network.ground) continue;
+    if (std::fabs(supply[v]) > std::fabs(supply[largest]) || largest == network.ground) largest = v;
+  }
+  return largest;
+}
+
+int scale_of_supplies(const Network& network, std::span<const double> supply, int32_t largest, int bits) {
   if (largest == network.ground || supply[largest] == 0) return 0;
   int exponent = 0;
   std::frexp(supply[largest], &exponent);
@@ -65,7 +77,24 @@ int scale_of_supplies(const Network& network, std::span<const double> supply, in
     if (v != network.ground) sum += std::fabs(shrunk(supply[v]));
   }
   // Twice: the ground balances the rest.
-  return std::min(finest_scale(2 * sum, kSupplyBits) - exponent, kFinestScale);
+  return std::min(finest_scale(2 * sum, bits) - exponent, kFinestScale);
+}
+
+// value * 2^scale, towards zero; `exact` becomes false when that is no integer.
+Wide scaled(double value, int scale, bool& exact) {
+  if (value == 0) return 0;
+  int exponent = 0;
+  const double mantissa = std::frexp(std::fabs(value), &exponent);
+  auto digits = static_cast<Wide>(std::ldexp(mantissa, 53));
+  const int shift = exponent - 53 + scale;
+  if (shift >= 0) {
+    digits <<= shift;
+  } else {
+    const Wide whole = shift <= -53 ? 0 : digits >> -shift;
+    exact = exact && shift > -53 && whole << -shift == digits;
+    digits = whole;
+  }
+  return value < 0 ? -digits : digits;
 }
 
 }  // namespace
@@ -81,12 +110,8 @@ Integers integers_of(const Network& network, std::span<const double> supply, int
   }
   if (network.num_nodes == 0) return result;
 
-  int32_t largest = 0;
-  for (int32_t v = 0; v < network.num_nodes; ++v) {
-    if (v == network.ground) continue;
-    if (std::fabs(supply[v]) > std::fabs(supply[largest]) || largest == network.ground) largest = v;
-  }
-  const int supply_scale = scale_of_supplies(network, supply, largest);
+  const int32_t largest = largest_supply(network, supply);
+  const int supply_scale = scale_of_supplies(network, supply, largest, kSupplyBits);
   result.supply_unit = std::ldexp(1.0, -supply_scale);
   result.supplies.assign(network.num_nodes, 0);
   const TimesPowerOfTwo supply_units(supply_scale);
@@ -96,6 +121,41 @@ Integers integers_of(const Network& network, std::span<const double> supply, int
     result.supplies[v] = std::llround(supply_units(supply[v]));
     balance += result.supplies[v];
   }
+  result.supplies[network.ground == kNoNode ? largest : network.ground] -= balance;
+  return result;
+}
+
+WideIntegers wide_integers_of(const Network& network, const Supply& supply, double most_cost) {
+  WideIntegers result;
+  double largest_cost = 0;
+  for (const double cost : network.costs) largest_cost = std::max(largest_cost, std::min(cost, most_cost));
+  const int node_bits = std::bit_width(static_cast<uint32_t>(network.num_nodes));
+  const int scale = largest_cost == 0
+                        ? 0
+                        : std::min(finest_scale(largest_cost, kWidePotentialBits - node_bits), kFinestScale);
+  result.cost_unit = std::ldexp(1.0, -scale);
+  bool ignored = true;
+  for (const double cost : network.costs)
+    result.costs.push_back(scaled(std::min(cost, most_cost), scale, ignored));
+
+  const int32_t largest = largest_supply(network, supply.values);
+  const int supply_scale = scale_of_supplies(network, supply.values, largest, kWideSupplyBits);
+  result.supply_unit = std::ldexp(1.0, -supply_scale);
+  result.supplies.assign(network.num_nodes, 0);
+  Wide balance = 0;
+  double inexact = 0;
+  for (int32_t v = 0; v < network.num_nodes; ++v) {
+    if (v == network.ground) continue;
+    for (const double part : {supply.values[v], supply.lost[v]}) {
+      bool exact = true;
+      result.supplies[v] += scaled(part, supply_scale, exact);
+      inexact += exact ? 0 : 1;
+    }
+    balance += result.supplies[v];
+  }
+  result.supply_error = inexact * result.supply_unit;
+  if (network.ground == kNoNode)
+    result.supply_error += std::fabs(static_cast<double>(balance)) * result.supply_unit;
   result.supplies[network.ground == kNoNode ? largest : network.ground] -= balance;
   return result;
 }

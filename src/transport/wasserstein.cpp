@@ -10,7 +10,9 @@
 #include "qw/core/parallel.h"
 #include "transport/certificate.h"
 #include "transport/pieces.h"
+#include "transport/refine.h"
 #include "transport/solver.h"
+#include "transport/supply.h"
 
 namespace qw {
 
@@ -19,6 +21,7 @@ using transport::Certified;
 using transport::kNoNode;
 using transport::Outcome;
 using transport::Piece;
+using transport::Supply;
 
 struct TransportPlan::Parts {
   int64_t num_nodes = 0;
@@ -77,8 +80,9 @@ Solved infeasible(double imbalance) {
   return solved;
 }
 
+// `refinable`: the solver goes as far as its integers do, so that finer ones may go further.
 Answer answer_for(const Piece& piece, std::span<const double> supply, const TransportOptions& options,
-                  const transport::Limits& limits, transport::Memory& memory) {
+                  const transport::Limits& limits, transport::Memory& memory, bool& refinable) {
   const transport::Network& network = piece.network;
   const bool nothing_to_move = std::ranges::all_of(supply, [](double value) { return value == 0; });
   if (nothing_to_move || limits.deadline.passed()) {
@@ -92,55 +96,74 @@ Answer answer_for(const Piece& piece, std::span<const double> supply, const Tran
   if (const char* reason = solver.refuses(network, supply)) {
     fail(fmt::format("transport solver {} cannot take this problem: {}", solver.name, reason));
   }
+  refinable = solver.exact;
   Answer answer = solver.solve(network, piece.arcs, supply, limits, memory);
   if (options.solver == "auto" && !solver.exact && answer.outcome == Outcome::kStopped &&
-      !limits.deadline.comes()) {
+      !limits.deadline.comes() && !limits.deadline.passed()) {
     // First-order steps got stuck above the asked gap, which is a promise; nobody asked to be quick.
+    refinable = true;
     return transport::solver_named("cost-scaling").solve(network, piece.arcs, supply, limits, memory);
   }
-  // Whether what was found is near enough is for finish() to say.
-  if (answer.outcome == Outcome::kSolved && !solver.exact) answer.outcome = Outcome::kStopped;
   return answer;
 }
 
-// Pieces own disjoint edges and nodes, so that the tasks of a column may write into it at the same time.
-Solved solve_piece(const Piece& piece, std::span<const NodeId> labelled, const Values& values, int64_t column,
-                   const TransportOptions& options, const Deadline& deadline, transport::Memory& memory,
-                   TransportColumn& result) {
-  const transport::Network& network = piece.network;
-  std::vector<double> supply(network.num_nodes, 0.0);
-  double magnitude = 0;
-  double sum = 0;
-  for (size_t i = 0; i < piece.rows.size(); ++i) {
-    const int64_t at = piece.rows[i] * values.columns + column;
-    supply[i] = values.gamma[at] - values.mu[at];
-    magnitude += std::fabs(values.gamma[at]) + std::fabs(values.mu[at]);
-    sum += supply[i];
+Supply supply_of(const Piece& piece, const Values& values, int64_t column) {
+  std::vector<double> mu, gamma;
+  for (const int64_t row : piece.rows) {
+    mu.push_back(values.mu[row * values.columns + column]);
+    gamma.push_back(values.gamma[row * values.columns + column]);
   }
-  if (!std::isfinite(magnitude)) {
+  Supply supply = transport::supply_of(gamma, mu, piece.network.num_nodes);
+  if (!std::isfinite(supply.magnitude)) {
     fail(fmt::format("the values of column {} are too large: the sum of their magnitudes overflows", column));
   }
-  const double tolerance = options.balance_tolerance * magnitude;
-  if (network.ground == kNoNode && std::fabs(sum) > tolerance) return infeasible(sum);
+  return supply;
+}
 
-  Answer answer = answer_for(piece, supply, options, {options.gap, deadline}, memory);
-  if (answer.outcome == Outcome::kInfeasible && answer.unrouted > tolerance)
-    return infeasible(answer.unrouted);
-  // What is too much and what finds no way may both end up at one node.
-  const Certified certified =
-      transport::certify(network, piece.arcs, piece.routes, supply, std::move(answer.flow),
-                         std::move(answer.potential), deadline, 2 * tolerance);
+// Pieces own disjoint edges and nodes, so that the tasks of a column may write into it at the same time.
+void place(const Piece& piece, std::span<const NodeId> labelled, const Certified& certified,
+           TransportColumn& result) {
   for (size_t e = 0; e < piece.edges.size(); ++e) {
     if (piece.edges[e] >= 0) result.flow[piece.edges[e]] = certified.flow[e];
   }
   for (size_t i = 0; i < piece.rows.size(); ++i)
     result.potential[labelled[piece.rows[i]]] = certified.potential[i];
-  return {
-      .status = answer.outcome == Outcome::kStopped ? TransportStatus::kTimeLimit : TransportStatus::kOptimal,
-      .lower = certified.lower,
-      .upper = certified.upper,
-      .primal_residual = certified.primal_residual,
-      .dual_violation = certified.dual_violation};
+}
+
+Solved solve_piece(const Piece& piece, std::span<const NodeId> labelled, const Values& values, int64_t column,
+                   const TransportOptions& options, const Deadline& deadline, transport::Memory& memory,
+                   TransportColumn& result) {
+  const transport::Network& network = piece.network;
+  Supply supply = supply_of(piece, values, column);
+  const double tolerance = options.balance_tolerance * supply.magnitude;
+  double carried = 0;  // by a node, of the imbalance
+  if (network.ground == kNoNode) {
+    if (std::fabs(supply.imbalance) > tolerance) return infeasible(supply.imbalance);
+    carried = std::fabs(supply.imbalance);
+    transport::balance(supply);
+  }
+  bool refinable = false;
+  Answer answer = answer_for(piece, supply.values, options, {options.gap, deadline}, memory, refinable);
+  if (answer.outcome == Outcome::kInfeasible && answer.unrouted > tolerance)
+    return infeasible(answer.unrouted);
+  const bool stopped = answer.outcome == Outcome::kStopped;
+  std::vector<int64_t> used;
+  for (size_t e = 0; refinable && e < answer.flow.size(); ++e) {
+    if (answer.flow[e] != 0) used.push_back(static_cast<int64_t>(e));
+  }
+  // What is too much and what finds no way may both end up at one node.
+  Certified certified =
+      transport::certify(network, piece.arcs, piece.routes, supply.values, std::move(answer.flow),
+                         std::move(answer.potential), deadline, 2 * tolerance, supply.lost);
+  if (refinable && !stopped) {
+    transport::refine(network, piece.arcs, supply, std::move(used), std::max(options.gap, kExactGap),
+                      deadline, certified);
+  }
+  place(piece, labelled, certified, result);
+  return {.lower = certified.lower,
+          .upper = certified.upper,
+          .primal_residual = std::max(certified.primal_residual, carried),
+          .dual_violation = certified.dual_violation};
 }
 
 TransportColumn infeasible_column(const Piece& piece, std::span<const NodeId> labelled, double imbalance) {
@@ -158,15 +181,17 @@ void merge(const Solved& solved, TransportColumn& column) {
   column.upper += solved.upper;
   column.primal_residual = std::max(column.primal_residual, solved.primal_residual);
   column.dual_violation = std::max(column.dual_violation, solved.dual_violation);
-  if (solved.status == TransportStatus::kTimeLimit) column.status = solved.status;
 }
 
-// A column that was cut short and is good enough all the same is done.
-void finish(TransportColumn& column, double gap) {
+// Only the interval says whether a column is solved: one that was cut short may be good enough all the same.
+void finish(TransportColumn& column, double gap, const Deadline& deadline) {
   if (column.status == TransportStatus::kInfeasible) return;
   column.distance = column.upper;
   const bool near_enough = column.upper - column.lower <= std::max(gap, kExactGap) * column.upper;
-  if (near_enough && std::isfinite(column.upper)) column.status = TransportStatus::kOptimal;
+  column.status = near_enough && std::isfinite(column.upper) ? TransportStatus::kOptimal
+                  : deadline.was_cancelled()                 ? TransportStatus::kCancelled
+                  : deadline.is_over()                       ? TransportStatus::kTimeLimit
+                                                             : TransportStatus::kApproximate;
 }
 
 }  // namespace
@@ -179,6 +204,10 @@ const char* name(TransportStatus status) {
       return "infeasible";
     case TransportStatus::kTimeLimit:
       return "time_limit";
+    case TransportStatus::kApproximate:
+      return "approximate";
+    case TransportStatus::kCancelled:
+      return "cancelled";
   }
   return "";
 }
@@ -259,7 +288,8 @@ std::vector<TransportColumn> TransportPlan::solve(std::span<const double> mu, st
   if (options.solver != "auto") transport::solver_named(options.solver);
   const double to_certify =
       kSecondsToCertify * static_cast<double>(parts_->num_edges * columns) / thread_count();
-  const Deadline deadline = Deadline::after_seconds(options.time_limit - to_certify);
+  const Deadline deadline =
+      Deadline::after_seconds(options.time_limit - to_certify).or_when(options.cancelled);
   const int64_t pieces = num_pieces();
 
   Memory own;
@@ -285,7 +315,7 @@ std::vector<TransportColumn> TransportPlan::solve(std::span<const double> mu, st
       merge(solved[task], column);
     }
   }
-  for (TransportColumn& column : results) finish(column, options.gap);
+  for (TransportColumn& column : results) finish(column, options.gap, deadline);
   return results;
 }
 

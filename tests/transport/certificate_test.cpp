@@ -86,7 +86,7 @@ void expect_proof(const Problem& problem, const Certified& result) {
   if (result.primal_residual > 1e-9 * supplied) {  // a circulation too large for so little
     EXPECT_EQ(result.upper, kInfinity);
   } else {
-    EXPECT_NEAR(result.upper, cost, 1e-9 * cost);
+    EXPECT_NEAR(result.upper, cost, 1e-9 * cost + rounding * supplied);
   }
   EXPECT_NEAR(result.lower, std::max(0.0, value), 1e-9 * cost + rounding * supplied);
   if (network.ground != kNoNode) {

@@ -399,6 +399,8 @@ TEST(Wasserstein, StatusesHaveNames) {
   EXPECT_STREQ(name(TransportStatus::kOptimal), "optimal");
   EXPECT_STREQ(name(TransportStatus::kInfeasible), "infeasible");
   EXPECT_STREQ(name(TransportStatus::kTimeLimit), "time_limit");
+  EXPECT_STREQ(name(TransportStatus::kApproximate), "approximate");
+  EXPECT_STREQ(name(TransportStatus::kCancelled), "cancelled");
 }
 
 }  // namespace

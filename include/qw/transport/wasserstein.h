@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -31,13 +32,14 @@
 namespace qw {
 
 enum class TransportStatus {
-  // upper - lower is at most the asked gap; when none was asked, what the rounding to integers leaves: 1e-9
-  // relative, or less, unless costs differ by many orders of magnitude.
-  kOptimal,
-  kInfeasible,  // a part of the graph cannot deliver; see `obstacle`
-  kTimeLimit,   // stopped early; the interval holds
+  kOptimal,      // upper - lower is at most `gap` * upper, or 1e-9 * upper when a smaller gap was asked
+  kInfeasible,   // a part of the graph cannot deliver; see `obstacle`
+  kTimeLimit,    // stopped early; the interval holds
+  kApproximate,  // the numbers or the solver allow no narrower interval; it holds
+  kCancelled,    // stopped early, by `cancelled`; the interval holds
 };
-const char* name(TransportStatus status);  // "optimal", "infeasible", "time_limit"
+const char* name(
+    TransportStatus status);  // "optimal", "infeasible", "time_limit", "approximate", "cancelled"
 
 // Why there is no flow: the labelled nodes of this part are connected with each other, and not well enough
 // with the rest.
@@ -51,7 +53,7 @@ struct TransportColumn {
   TransportStatus status = TransportStatus::kOptimal;
   double distance = 0;  // = upper; NaN when infeasible
   double lower = 0;
-  double upper = 0;               // infinite when no feasible flow was found in time
+  double upper = 0;               // infinite when no feasible flow was found in time, or beyond all doubles
   double primal_residual = 0;     // largest violation of a labelled node's constraint
   double dual_violation = 0;      // largest violation of an edge's constraint
   std::vector<double> flow;       // [E]; empty when infeasible
@@ -64,8 +66,11 @@ struct TransportOptions {
   double gap = 0;                                               // relative gap to be content with; 0: exact
   double time_limit = std::numeric_limits<double>::infinity();  // seconds, for all columns together
   // A connected, wholly labelled part is balanced when |sum(gamma - mu)| <= this * sum(|gamma| + |mu|) over
-  // it; one of its nodes then carries the difference as its primal residual.
+  // it; the node that gives or takes most then carries the difference as its primal residual.
   double balance_tolerance = 1e-9;
+  // Asked every few milliseconds, by several threads at once; when it says yes, all columns stop as at the
+  // time limit. LEMON's solvers ask only before they begin.
+  std::function<bool()> cancelled;
 };
 
 struct TransportSolverInfo {

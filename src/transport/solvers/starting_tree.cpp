@@ -61,7 +61,8 @@ std::vector<int64_t> ways_to_ground(const Network& network, const Arcs& arcs) {
 }
 
 // Hangs the pieces of a forest from the root, the ground's first.
-StartingTree hang(const Network& network, const std::vector<int64_t>& forest) {
+template <class Int>
+StartingTree<Int> hang(const Network& network, const std::vector<int64_t>& forest) {
   const int32_t root = network.num_nodes;
   std::vector<int64_t> offsets(root + 1, 0);
   for (const int64_t e : forest) {
@@ -75,7 +76,7 @@ StartingTree hang(const Network& network, const std::vector<int64_t>& forest) {
     incident[--offsets[network.targets[e]]] = e;
   }
 
-  StartingTree tree;
+  StartingTree<Int> tree;
   tree.order.reserve(root + 1);
   tree.order.push_back(root);
   tree.parents.assign(root + 1, kNoNode);
@@ -105,19 +106,21 @@ StartingTree hang(const Network& network, const std::vector<int64_t>& forest) {
 
 // Whether the tree edge of `node` leads upwards: by its direction, or, when it may be used both ways, by the
 // potentials.
-bool leads_up(const Network& network, const StartingTree& tree, const Memory& memory, int32_t node) {
+template <class Int>
+bool leads_up(const Network& network, const StartingTree<Int>& tree, const Memory& memory, int32_t node) {
   if (network.directed) return network.sources[tree.edges[node]] == node;
   return memory.potential[node] >= memory.potential[tree.parents[node]];
 }
 
 // The potentials, in integers, that the memory's tree and potential stand for; empty when some edge does not
 // allow them.
-std::vector<int64_t> remembered_potentials(const Network& network, const Integers& integers,
-                                           const Memory& memory, const StartingTree& tree) {
-  std::vector<int64_t> result;
+template <class Int>
+std::vector<Int> remembered_potentials(const Network& network, const ScaledNumbers<Int>& integers,
+                                       const Memory& memory, const StartingTree<Int>& tree) {
+  std::vector<Int> result;
   if (memory.potential.size() != static_cast<size_t>(network.num_nodes) || integers.costs.empty())
     return result;
-  const int64_t largest = *std::max_element(integers.costs.begin(), integers.costs.end());
+  const Int largest = *std::max_element(integers.costs.begin(), integers.costs.end());
   const double bound = 0.5 * static_cast<double>(network.num_nodes) * static_cast<double>(largest);
   const double zero = memory.potential[tree.order[1]];
   result.assign(network.num_nodes, 0);
@@ -125,24 +128,24 @@ std::vector<int64_t> remembered_potentials(const Network& network, const Integer
     const int32_t node = tree.order[i];
     const int64_t edge = tree.edges[node];
     if (edge < network.num_edges()) {
-      const int64_t cost = integers.costs[edge];
+      const Int cost = integers.costs[edge];
       result[node] = result[tree.parents[node]] + (leads_up(network, tree, memory, node) ? cost : -cost);
     } else {
       const double value = (memory.potential[node] - zero) / integers.cost_unit;
-      if (std::fabs(value) <= bound) result[node] = std::llround(value);
+      if (std::fabs(value) <= bound) result[node] = static_cast<Int>(std::round(value));
     }
   }
   for (int64_t e = 0; e < network.num_edges(); ++e) {
-    const int64_t down = result[network.sources[e]] - result[network.targets[e]];
-    if ((network.directed ? down : std::abs(down)) > integers.costs[e]) return {};
+    const Int down = result[network.sources[e]] - result[network.targets[e]];
+    if ((network.directed || down >= 0 ? down : -down) > integers.costs[e]) return {};
   }
   return result;
 }
 
 // Routes the supplies over the tree. `fits(node)` says whether the tree edge of the node can carry its flow;
 // where not, the artificial edge takes its place.
-template <class Fits>
-void route(const Network& network, const Integers& integers, StartingTree& tree, Fits&& fits) {
+template <class Int, class Fits>
+void route(const Network& network, const ScaledNumbers<Int>& integers, StartingTree<Int>& tree, Fits&& fits) {
   tree.flows.assign(integers.supplies.begin(), integers.supplies.end());
   tree.flows.push_back(0);
   for (size_t i = tree.order.size(); i-- > 1;) {
@@ -157,12 +160,13 @@ void route(const Network& network, const Integers& integers, StartingTree& tree,
 
 }  // namespace
 
-StartingTree starting_tree(const Network& network, const Arcs& arcs, const Integers& integers,
-                           const Memory& memory) {
+template <class Int>
+StartingTree<Int> starting_tree(const Network& network, const Arcs& arcs, const ScaledNumbers<Int>& integers,
+                                const Memory& memory) {
   std::vector<int64_t> forest = remembered_forest(network, memory);
   const bool remembers = !forest.empty();
   if (!remembers && network.ground != kNoNode) forest = ways_to_ground(network, arcs);
-  StartingTree tree = hang(network, forest);
+  StartingTree<Int> tree = hang<Int>(network, forest);
   if (remembers) tree.bases = remembered_potentials(network, integers, memory, tree);
   const bool by_potential = !tree.bases.empty();
   route(network, integers, tree, [&](int32_t node) {
@@ -172,5 +176,10 @@ StartingTree starting_tree(const Network& network, const Arcs& arcs, const Integ
   if (!by_potential) tree.bases.assign(network.num_nodes, 0);
   return tree;
 }
+
+template StartingTree<int64_t> starting_tree(const Network&, const Arcs&, const ScaledNumbers<int64_t>&,
+                                             const Memory&);
+template StartingTree<Wide> starting_tree(const Network&, const Arcs&, const ScaledNumbers<Wide>&,
+                                          const Memory&);
 
 }  // namespace qw::transport
