@@ -170,7 +170,8 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App* command =
       add_run_command(app, "predict", "the labels that a training predicts, as CSV", arguments->run);
   command->add_option("--data", arguments->data.what, "other data: nodes that are new, known by their ids")
-      ->type_name("DATA");
+      ->type_name("DATA")
+      ->check(not_empty());
   add_options(*command, load_fields(arguments->data.load, "qw predict"));
   FieldTable table("qw predict");
   table.add("ensemble", arguments->ensemble, kEnsembleHelp);
