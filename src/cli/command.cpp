@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/progress.h"
 #include "data/load_fields.h"
@@ -23,7 +25,7 @@ bool is_list(const Field& field) { return std::holds_alternative<std::vector<std
 
 void write_all(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail("cannot write to standard output");
+    fail("cannot write to standard output: " + reason_of(errno));
   }
 }
 
@@ -49,11 +51,16 @@ void add_options(CLI::App& app, const FieldTable& table) {
   }
 }
 
+CLI::Validator not_empty() {
+  return {[](const std::string& value) { return std::string(value.empty() ? "is empty" : ""); }, ""};
+}
+
 void add_data_options(CLI::App& app, DataArguments& arguments) {
   app.add_option(
          "data,--data", arguments.what,
          "a data set (see qw data list), a file or folder, or a generator such as csbm:nodes=3000,degree=10")
-      ->type_name("DATA");
+      ->type_name("DATA")
+      ->check(not_empty());
   add_options(app, load_fields(arguments.load, "qw"));
 }
 

@@ -24,6 +24,9 @@ struct GlobalOptions {
 // from the table.
 void add_options(CLI::App& app, const FieldTable& table);
 
+// For arguments that no table describes, whose empty values are usage errors too: ->check(not_empty()).
+CLI::Validator not_empty();
+
 // The data to work on, as every command takes it: --data X or the first argument, and the options of a
 // person's own CSV.
 struct DataArguments {

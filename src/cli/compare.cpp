@@ -286,7 +286,8 @@ void add_compare_command(CLI::App& app, const GlobalOptions& global) {
   command
       ->add_option("runs", arguments->runs,
                    "folders that qw train --out made; the others are compared with the first")
-      ->type_name("RUN");
+      ->type_name("RUN")
+      ->check(not_empty());
   FieldTable table("qw compare");
   table.add("metric", arguments->metric, "NAME",
             "what to compare (see docs/metrics.md); default: the one that counted in the first training");

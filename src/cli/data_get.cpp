@@ -68,7 +68,8 @@ void add_data_get(CLI::App& data, const GlobalOptions& global) {
   CLI::App* command = data.add_subcommand("get", "fetch data sets into the cache; resumes, checks sha256");
   command->add_option("names", options->names, "data sets by name, or 'all'")
       ->required()
-      ->type_name("NAME...");
+      ->type_name("NAME...")
+      ->check(not_empty());
   FieldTable table("qw data get");
   table.add("mirror", options->mirror, "DIR|URL",
             "take the files from here instead of their published addresses (also: QW_DATA_MIRROR)");

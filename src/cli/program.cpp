@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
 
+#include "core/excerpt.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/text.h"
@@ -18,9 +23,15 @@ namespace {
 enum ExitCode { kOk = 0, kRunFailed = 1, kBadUsage = 2 };
 
 int report(const std::string& message, ExitCode code) {
+  constexpr size_t kLongest = 1500;
   const bool says_so = message.starts_with("qw:") || message.starts_with("qw ");
-  fmt::print(stderr, "{}{}\n", says_so ? "" : "qw: ", message);
+  fmt::print(stderr, "{}{}\n", says_so ? "" : "qw: ", without_middle(message, kLongest));
   return code;
+}
+
+// The library's own text begins with "filesystem error: " and the name of a function of C++.
+std::string describe_path_error(const std::filesystem::filesystem_error& error) {
+  return fmt::format("{}: {}", error.path1().string(), error.code().message());
 }
 
 void print_version(bool json) {
@@ -146,6 +157,7 @@ std::string command_line() {
 
 int run_program(int argc, char** argv, const AddCommands& add_commands,
                 const std::function<std::string(const std::exception&)>& describe) {
+  std::signal(SIGXFSZ, SIG_IGN);  // past `ulimit -f` a write fails instead, and says so
   try {
     return run(argc, argv, add_commands);
   } catch (const CLI::RuntimeError& ended) {  // all is said
@@ -154,6 +166,12 @@ int run_program(int argc, char** argv, const AddCommands& add_commands,
     return report(error.what(), kBadUsage);
   } catch (const std::bad_alloc&) {
     return report("out of memory", kRunFailed);
+  } catch (const std::length_error&) {  // more than any memory holds
+    return report("out of memory", kRunFailed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(describe_path_error(error), kRunFailed);
+  } catch (const nlohmann::json::exception&) {
+    return report("a JSON document has a field that is missing or of the wrong kind", kRunFailed);
   } catch (const Error& error) {
     return report(error.what(), kRunFailed);
   } catch (const std::exception& error) {

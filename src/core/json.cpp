@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/excerpt.h"
 #include "core/file.h"
 #include "qw/core/error.h"
 
@@ -42,6 +43,13 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& labe
 
 nlohmann::ordered_json read_json(const std::filesystem::path& path) {
   return parse_json(read_file(path), path.string());
+}
+
+std::string json_excerpt(const nlohmann::ordered_json& value) {
+  constexpr size_t kLongest = 40;
+  const std::string text = json_text(value);
+  const size_t end = end_of_cut(text, kLongest);
+  return text.substr(0, end) + (end < text.size() ? "..." : "");
 }
 
 }  // namespace qw

@@ -28,4 +28,7 @@ std::string json_text(const Json& document, int indent = -1) {
   return document.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+// At most 40 bytes of its text, for an error line.
+std::string json_excerpt(const nlohmann::ordered_json& value);
+
 }  // namespace qw

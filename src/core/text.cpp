@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/excerpt.h"
+
 namespace qw {
 namespace {
 
@@ -76,17 +78,15 @@ std::optional<double> parse_number(std::string_view text) { return parse_whole<d
 
 std::string in_quotes(std::string_view text) {
   constexpr size_t kLongest = 40;
-  size_t end = std::min(text.size(), kLongest);
-  const auto continues_character = [&](size_t at) {
-    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
-  };
-  while (end > 0 && end < text.size() && continues_character(end)) --end;
+  const size_t end = end_of_cut(text, kLongest);
   return fmt::format("'{}{}'", printable(text.substr(0, end)), text.size() > end ? "..." : "");
 }
 
 std::string printable(std::string_view text) {
+  constexpr size_t kLongest = 200;
+  const size_t end = end_of_cut(text, kLongest);
   std::string shown;
-  for (const char c : text) {
+  for (const char c : text.substr(0, end)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       shown += fmt::format("\\x{:02x}", byte);
@@ -94,13 +94,18 @@ std::string printable(std::string_view text) {
       shown += c;
     }
   }
+  if (end < text.size())
+    shown += fmt::format("... ({} characters)", with_thousands(static_cast<int64_t>(text.size())));
   return shown;
 }
 
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongest = 200;  // a distance takes time and memory by the product of the lengths
   std::optional<std::string> best;
+  if (name.size() > kLongest) return best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() > 2 * kLongest) continue;
     const size_t distance = edit_distance(lower(name), lower(candidate));
     if (distance < best_distance) {
       best_distance = distance;
@@ -113,14 +118,8 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
 std::string unknown_name(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr size_t kMostListed = 30;
   const auto near = closest(name, candidates);
-  std::vector<std::string> listed;
-  for (const std::string& candidate : candidates) {
-    if (listed.size() < kMostListed) listed.push_back(printable(candidate));
-  }
-  if (candidates.size() > kMostListed)
-    listed.push_back(fmt::format("and {} more", candidates.size() - kMostListed));
   return fmt::format("{} is unknown{}{}known: {}", in_quotes(name), near ? "; did you mean " : "; ",
-                     near ? in_quotes(*near) + "? " : "", join(listed, ", "));
+                     near ? in_quotes(*near) + "? " : "", name_list(candidates, ", ", kMostListed));
 }
 
 std::string with_thousands(int64_t count) {

@@ -14,7 +14,7 @@ std::filesystem::path cache_folder();
 std::filesystem::path dataset_folder(const DatasetCard& card);  // cache_folder()/datasets/<name>
 
 // Whether every file of the card is there. A file gets into the cache only by an atomic rename after it was
-// verified, so that being there is enough.
+// verified; verify_cached() finds what has been damaged since.
 bool is_cached(const DatasetCard& card);
 
 }  // namespace qw

@@ -23,6 +23,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "data/cache.h"
+#include "data/verification.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -100,7 +101,7 @@ class PartFile {
 
  private:
   [[noreturn]] void fail_write() const {
-    fail(fmt::format("{}: cannot write: {}", path_.string(), std::strerror(errno)));
+    fail(fmt::format("{}: cannot write: {}", path_.string(), reason_of(errno)));
   }
 
   fs::path path_;
@@ -470,13 +471,6 @@ class FileFetch {
   fs::path target_;
 };
 
-// A file in the cache was right when it came; one that has been damaged since is fetched again.
-bool is_intact(const fs::path& path, const FileCard& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;
-  return file.published_bytes_differ || sha256_hex_of_file(path) == file.sha256;
-}
-
 }  // namespace
 
 DownloadReport fetch_dataset(const DatasetCard& card, const DownloadOptions& options) {
@@ -485,13 +479,16 @@ DownloadReport fetch_dataset(const DatasetCard& card, const DownloadOptions& opt
   fs::create_directories(report.folder, error);
   if (error) fail(fmt::format("{}: cannot make this folder: {}", report.folder.string(), error.message()));
   const Lock lock(report.folder.parent_path() / fmt::format(".{}.lock", card.name));
+  Verification verification(card);
   for (const FileCard& file : card.files) {
-    if (is_intact(report.folder / file.name, file)) {
+    if (verification.problem(file).empty()) {  // one that has been damaged since it came is fetched again
       ++report.already_cached;
     } else {
       report.fetched.push_back(FileFetch(card, file, options, report.folder).run());
+      verification.accept(file);
     }
   }
+  verification.save();
   return report;
 }
 

@@ -31,8 +31,9 @@ std::string FolderFiles::label(const std::string& name) const { return path_of(n
 std::vector<std::string> FolderFiles::names() const {
   std::vector<std::string> result;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (entry.is_regular_file()) result.push_back(entry.path().filename().string());
+  for (fs::directory_iterator each(folder_, error), end; !error && each != end; each.increment(error)) {
+    std::error_code ignored;
+    if (each->is_regular_file(ignored)) result.push_back(each->path().filename().string());
   }
   std::sort(result.begin(), result.end());
   return result;

@@ -14,6 +14,7 @@
 #include "data/missing_features.h"
 #include "data/readers/reader.h"
 #include "data/split_file.h"
+#include "data/verification.h"
 #include "qw/core/error.h"
 #include "qw/data/card.h"
 #include "qw/data/check.h"
@@ -91,6 +92,7 @@ Dataset load_card(const DatasetCard& card, const LoadOptions& options) {
     download.check_contents = check_downloaded_file;
     fetch_dataset(card, download);
   }
+  verify_cached(card);
   return read_card(card, dataset_folder(card), options);
 }
 
@@ -100,7 +102,8 @@ const DatasetCard* card_of_folder(const fs::path& folder) {
   const DatasetCard* card = find_card(name.string());
   if (card == nullptr) return nullptr;
   const bool complete = std::all_of(card->files.begin(), card->files.end(), [&](const FileCard& file) {
-    return fs::is_regular_file(folder / file.name);
+    std::error_code ignored;
+    return fs::is_regular_file(folder / file.name, ignored);
   });
   return complete ? card : nullptr;
 }

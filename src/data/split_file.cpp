@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "data/file_set.h"
 #include "data/formats/csv.h"
@@ -71,22 +71,22 @@ class PartsReader {
   std::vector<int64_t> line_of_;
 };
 
-NodeId node_of_number(const nlohmann::json& node, int64_t nodes, const std::string& place) {
+NodeId node_of_number(const nlohmann::ordered_json& node, int64_t nodes, const std::string& place) {
   const int64_t number = node.is_number_integer() ? node.get<int64_t>() : -1;
   if (number < 0 || number >= nodes)
-    fail(fmt::format("{}: {} is no node number from 0 to {}{}", place, node.dump(), nodes - 1,
+    fail(fmt::format("{}: {} is no node number from 0 to {}{}", place, json_excerpt(node), nodes - 1,
                      node.is_string() ? "; node ids stand under \"ids\"" : ""));
   return static_cast<NodeId>(number);
 }
 
-NodeId node_of_id(const nlohmann::json& id, const NodeIds& ids, const std::string& place) {
-  const std::string name = id.is_string() ? id.get<std::string>() : id.dump();
+NodeId node_of_id(const nlohmann::ordered_json& id, const NodeIds& ids, const std::string& place) {
+  const std::string name = id.is_string() ? id.get<std::string>() : json_text(id);
   const auto node = ids.find(name);
   if (!node) fail(fmt::format("{}: {}", place, ids.explain(name)));
   return *node;
 }
 
-void check_keys(const nlohmann::json& document, const std::string& label) {
+void check_keys(const nlohmann::ordered_json& document, const std::string& label) {
   static const std::vector<std::string> known = {"train", "val",  "test",  "nodes",  "ids",
                                                  "name",  "seed", "split", "classes"};
   for (const auto& [key, value] : document.items()) {
@@ -97,18 +97,18 @@ void check_keys(const nlohmann::json& document, const std::string& label) {
 
 // By ids where the file and the graph have them, else by node numbers, which mean this graph only if it has
 // as many nodes.
-Split read_json(const std::string& text, const std::string& label, const Dataset& dataset) {
-  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+Split split_from_json(const std::string& text, const std::string& label, const Dataset& dataset) {
+  const nlohmann::ordered_json document = parse_json(text, label);
   if (!document.is_object())
     fail(fmt::format("{}: is no split: expected CSV, or JSON with train, val, test", label));
   check_keys(document, label);
   const int64_t nodes = dataset.graph.num_nodes();
   const bool by_ids = document.contains("ids") && !dataset.node_ids.empty();
   if (!by_ids && document.contains("nodes") && document.at("nodes") != nodes) {
-    fail(fmt::format("{}: is a split of {} nodes, but this graph has {}", label, document.at("nodes").dump(),
-                     nodes));
+    fail(fmt::format("{}: is a split of {} nodes, but this graph has {}", label,
+                     json_excerpt(document.at("nodes")), nodes));
   }
-  const nlohmann::json& parts = by_ids ? document.at("ids") : document;
+  const nlohmann::ordered_json& parts = by_ids ? document.at("ids") : document;
   if (!parts.contains("train")) {
     fail(fmt::format("{}: has no \"train\"{}; expected lists of nodes, train, val and test", label,
                      by_ids ? " in \"ids\"" : ""));
@@ -119,7 +119,7 @@ Split read_json(const std::string& text, const std::string& label, const Dataset
     if (!parts.contains(part)) continue;
     const std::string place = fmt::format("{}: \"{}\"", label, part);
     if (!parts.at(part).is_array()) fail(fmt::format("{}: expected a list of nodes", place));
-    for (const nlohmann::json& node : parts.at(part)) {
+    for (const nlohmann::ordered_json& node : parts.at(part)) {
       part_named(split, part)
           ->push_back(by_ids ? node_of_id(node, ids, place) : node_of_number(node, nodes, place));
     }
@@ -162,7 +162,7 @@ std::vector<Split> read_split_file(const std::string& path, Dataset& dataset) {
     fail_usage("--split-file says who trains, but there is nothing to learn; name the target with --target");
   std::vector<Split> splits;
   if (path.ends_with(".json")) {
-    splits.push_back(read_json(text, label, dataset));
+    splits.push_back(split_from_json(text, label, dataset));
   } else {
     splits = splits_from_csv(text, label, dataset);
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/memory.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 #include "qw/core/random.h"
@@ -165,6 +166,21 @@ std::vector<float> draw_features(const CsbmOptions& options, const Blocks& block
   return values;
 }
 
+// The least that it takes: what is there at the end, without what building needs for a while.
+void check_memory(const CsbmOptions& options) {
+  const auto nodes = static_cast<double>(options.nodes);
+  const double edges = nodes * options.degree / 2;
+  constexpr double kPerNode =
+      2 * sizeof(NodeId) + 2 * sizeof(int64_t);  // class, place in it, offsets of rows
+  constexpr double kPerEdge = 4 * sizeof(NodeId) + 2 * sizeof(NodeId) + 2 * sizeof(EdgeId);
+  const double features = nodes * static_cast<double>(options.features) * sizeof(float);
+  const double means = static_cast<double>(options.classes * options.features) * sizeof(double);
+  require_memory(nodes * kPerNode + edges * kPerEdge + features + means,
+                 fmt::format("csbm: a graph of nodes={}, degree={}, features={}", options.nodes,
+                             options.degree, options.features),
+                 "lower them");
+}
+
 }  // namespace
 
 Dataset make_csbm(const CsbmOptions& options) {
@@ -172,6 +188,7 @@ Dataset make_csbm(const CsbmOptions& options) {
     fail_usage(
         fmt::format("csbm: {} classes need at least as many nodes, not {}", options.classes, options.nodes));
   }
+  check_memory(options);
   const Blocks blocks = assign_classes(options);
   const int64_t wanted = std::llrint(static_cast<double>(options.nodes) * options.degree / 2);
   const int64_t within = std::llrint(static_cast<double>(wanted) * options.homophily);

@@ -41,7 +41,8 @@ int convert(const std::filesystem::path& svg, const std::filesystem::path& png) 
 void write_png(const std::filesystem::path& svg, const std::filesystem::path& png) {
   const std::filesystem::path unfinished = temporary_beside(std::filesystem::absolute(png));
   if (convert(std::filesystem::absolute(svg), unfinished) != 0) {
-    std::filesystem::remove(unfinished);
+    std::error_code ignored;
+    std::filesystem::remove(unfinished, ignored);
     fail(fmt::format("{}: {} could not make {} of it", svg.string(), kConverter, png.string()));
   }
   publish_file(unfinished, png);

@@ -184,13 +184,19 @@ TEST_F(Compare, BadFoldersAreOneLine) {
   expect_refused({"compare", ce, here + "/begun"}, 1,
                  "qw: " + here + "/begun is not finished; go on with: qw train --resume " + here + "/begun");
   folder_.write("broken/summary.json", "{");
-  expect_refused({"compare", ce, here + "/broken"}, 1, "qw: " + here + "/broken/summary.json: is not JSON");
+  expect_refused({"compare", ce, here + "/broken"}, 1,
+                 "qw: " + here + "/broken/summary.json: is not JSON: something is wrong at byte 2");
   folder_.write("other/summary.json", "{}");
+  expect_refused({"compare", ce, here + "/other"}, 1,
+                 "qw: " + here + "/other/summary.json: is no summary of a training: it has no \"config\"");
+  folder_.write("odd/summary.json", R"({"config": {"data": 1, "request": 2}, "name": [3]})");
   expect_refused(
-      {"compare", ce, here + "/other"}, 1,
-      "qw: " + here +
-          "/other/summary.json: is no summary of a training: [json.exception.out_of_range.403] key "
-          "'config' not found");
+      {"compare", ce, here + "/odd"}, 1,
+      "qw: " + here + "/odd/summary.json: is no summary of a training: a field is of the wrong kind");
+  folder_.write("deep/summary.json", std::string(100'000, '['));
+  expect_refused(
+      {"compare", ce, here + "/deep"}, 1,
+      "qw: " + here + "/deep/summary.json: is not JSON of ours: nested deeper than 100 levels at byte 100");
   const std::string uneven = add("uneven", {.seeds = {1}});
   expect_refused({"compare", ce, uneven}, 1,
                  "qw: " + uneven + "/summary.json: is no summary of a training: 4 values for 1 seeds");

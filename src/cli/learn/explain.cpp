@@ -345,7 +345,8 @@ void add_explain_command(CLI::App& app, const GlobalOptions& global) {
       add_run_command(app, "explain", "why a node got its label, and by which edges", arguments->run);
   command->add_option("--node", arguments->node, "the node, by the id that the data gives it")
       ->required()
-      ->type_name("ID");
+      ->type_name("ID")
+      ->check(not_empty());
   FieldTable table("qw explain");
   table.add("class", arguments->column, "NAME",
             "show the paths of this class (label, value), or of all; default: of what is predicted");

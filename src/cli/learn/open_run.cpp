@@ -95,7 +95,8 @@ CLI::App* add_run_command(CLI::App& app, const std::string& name, const std::str
   CLI::App* command = app.add_subcommand(name, summary);
   command->add_option("run_folder", arguments.folder, "a folder that qw train --out made")
       ->required()
-      ->type_name("RUN");
+      ->type_name("RUN")
+      ->check(not_empty());
   FieldTable table("qw " + name);
   table.add("run", arguments.run, {0, 1e6}, "which of its runs");
   table.add("data", arguments.data.what, "DATA",

@@ -13,7 +13,9 @@ void add_presets_command(CLI::App& app, const GlobalOptions& global) {
   auto part = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("presets", "settings that were found by sweeps, for qw train --preset");
-  command->add_option("part", *part, "only those whose name has this part: cora, gcn/qw")->type_name("TEXT");
+  command->add_option("part", *part, "only those whose name has this part: cora, gcn/qw")
+      ->type_name("TEXT")
+      ->check(not_empty());
   command->callback([part, &global] {
     TextTable table({"preset", "options", "found by"});
     std::vector<Preset> shown;

@@ -128,7 +128,8 @@ void add_reproduce_command(CLI::App& app, const GlobalOptions& global) {
       app.add_subcommand("reproduce", "the paper's tables and figures, ours beside the paper's");
   command->add_option("what", arguments->what, join(experiment_names(), ", ") + ", or all")
       ->type_name("WHAT")
-      ->required();
+      ->required()
+      ->check(not_empty());
   FieldTable table("qw reproduce");
   table.add("models", arguments->options.models, "NAMES", "only these models: gcn,gat");
   table.add("datasets", arguments->options.datasets, "NAMES", "only these data sets: cora,texas");

@@ -310,7 +310,7 @@ void write_presets(const std::vector<std::string>& stores, const std::string& ou
 template <class Store>
 CLI::App* add_reader(CLI::App& sweep, const char* name, const char* summary, Store& store, const char* help) {
   CLI::App* command = sweep.add_subcommand(name, summary);
-  command->add_option("store", store, help)->type_name("FILE")->required();
+  command->add_option("store", store, help)->type_name("FILE")->required()->check(not_empty());
   return command;
 }
 
@@ -362,7 +362,8 @@ void add_sweep_command(CLI::App& app, const GlobalOptions& global) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command = app.add_subcommand("sweep", "search for good options");
   command->add_option("sweep", arguments->what, "a JSON file (docs/sweeps.md), or a sweep that came with qw")
-      ->type_name("FILE|NAME");
+      ->type_name("FILE|NAME")
+      ->check(not_empty());
   command->footer(footer());
   FieldTable table("qw sweep");
   table.add("store", arguments->store, "FILE", "where results are kept (SQLite)");

@@ -19,6 +19,8 @@ char most_frequent_separator(std::string_view first_line) {
   return best;
 }
 
+size_t end_of_rows(std::string_view text) { return text.find_last_not_of("\r\n") + 1; }
+
 constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
 }  // namespace
@@ -41,7 +43,8 @@ bool is_tab_file(std::string_view name) {
   return ending.ends_with(".tsv") || ending.ends_with(".tab");
 }
 
-CsvScanner::CsvScanner(std::string_view text, std::string label) : text_(text), label_(std::move(label)) {
+CsvScanner::CsvScanner(std::string_view text, std::string label)
+    : text_(text), label_(std::move(label)), end_of_rows_(end_of_rows(text)) {
   if (const SeparatorLine named = separator_line(text_); named.separator != '\0') {
     separator_ = named.separator;
     position_ = named.end;
@@ -56,7 +59,11 @@ CsvScanner::CsvScanner(std::string_view text, std::string label) : text_(text), 
 }
 
 CsvScanner::CsvScanner(std::string_view text, std::string label, char separator, int64_t first_line)
-    : text_(text), label_(std::move(label)), line_(first_line), separator_(separator) {}
+    : text_(text),
+      label_(std::move(label)),
+      end_of_rows_(end_of_rows(text)),
+      line_(first_line),
+      separator_(separator) {}
 
 bool CsvScanner::skip_line_end() {
   if (position_ < text_.size() && text_[position_] == '\r') ++position_;
@@ -114,7 +121,7 @@ std::string_view CsvScanner::quoted_field() {
 bool CsvScanner::next(std::vector<std::string_view>& fields) {
   fields.clear();
   unescaped_.clear();
-  const bool has_more = text_.find_first_not_of("\r\n", position_) != std::string_view::npos;
+  const bool has_more = position_ < end_of_rows_;
   const auto at_blank_line = [&] {
     return position_ < text_.size() && (text_[position_] == '\n' || text_.substr(position_, 2) == "\r\n");
   };

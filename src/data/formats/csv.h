@@ -55,6 +55,7 @@ class CsvScanner {
 
   std::string_view text_;
   std::string label_;
+  size_t end_of_rows_;  // only blank lines follow
   size_t position_ = 0;
   int64_t line_ = 1;
   int64_t row_line_ = 0;

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/excerpt.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 
@@ -282,7 +283,7 @@ void find_decimal_commas(const Sample& sample, EdgeLayout& layout) {
   layout.notes.push_back(
       fmt::format("the comma in the numbers of {} {} was taken for a decimal mark; --decimal . says that it "
                   "is none",
-                  columns.size() == 1 ? "column" : "columns", join(columns, " and ")));
+                  columns.size() == 1 ? "column" : "columns", name_list(columns, " and ")));
 }
 
 bool is_used(const Sample& sample, size_t column, const EdgeLayout& layout) {
@@ -320,7 +321,7 @@ void say_unused(const Sample& sample, EdgeLayout& layout) {
   for (const std::string& name : unused) shown.push_back(in_quotes(name));
   layout.notes.push_back(fmt::format(
       "{} {} not used; --edge-weight {} would read {} as weights, --edge-cost as transport costs",
-      (shown.size() == 1 ? "column " : "columns ") + join(shown, ", "), shown.size() == 1 ? "is" : "are",
+      (shown.size() == 1 ? "column " : "columns ") + name_list(shown), shown.size() == 1 ? "is" : "are",
       printable(unused[0]), shown.size() == 1 ? "it" : "the first"));
 }
 
@@ -337,7 +338,7 @@ void say_unused_text(const Sample& sample, EdgeLayout& layout) {
   if (unused.empty()) return;
   layout.notes.push_back(fmt::format(
       "{} {} of text {} not used; --source and --destination name the ends of edges",
-      unused.size() == 1 ? "column" : "columns", join(unused, ", "), unused.size() == 1 ? "is" : "are"));
+      unused.size() == 1 ? "column" : "columns", name_list(unused), unused.size() == 1 ? "is" : "are"));
 }
 
 // Gephi writes a column Type of Directed or Undirected.

@@ -4,8 +4,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
+#include "core/memory.h"
+#include "core/text.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -71,20 +74,60 @@ class InflateStream {
   bool ended_ = false;
 };
 
-}  // namespace
+uint64_t allowed_ratio() {
+  const char* text = std::getenv("QW_UNPACK_RATIO");
+  if (text == nullptr || *text == '\0') return kUsualRatio;
+  const auto ratio = parse_integer(text);
+  if (!ratio || *ratio < 1 || *ratio > static_cast<int64_t>(kMaxDeflateRatio)) {
+    fail_usage(fmt::format("QW_UNPACK_RATIO {} is not a whole number from 1 to {}", in_quotes(text),
+                           kMaxDeflateRatio));
+  }
+  return static_cast<uint64_t>(*ratio);
+}
 
-std::string gunzip(std::string_view packed, const std::string& label) {
-  InflateStream stream(packed, kGzipWindow, label);
+// The most bytes that `packed` ones may become.
+uint64_t allowed_size(uint64_t packed, uint64_t ratio) { return packed * ratio + kAlwaysAllowed; }
+
+[[noreturn]] void fail_ratio(const std::string& label, uint64_t packed, uint64_t ratio) {
+  fail(
+      fmt::format("{}: unpacks to more than {}, {} times its {} and 64 MiB; if it is meant to, set "
+                  "QW_UNPACK_RATIO={}",
+                  label, human_bytes(static_cast<double>(allowed_size(packed, ratio))), ratio,
+                  human_bytes(static_cast<double>(packed)), kMaxDeflateRatio));
+}
+
+// Unpacks up to `most` bytes, or one more where there is one. The room grows as bytes come, whatever a header
+// claims.
+std::string unpack(InflateStream& stream, std::string_view packed, uint64_t most, bool several_members,
+                   const std::string& label) {
+  constexpr uint64_t kSmallestRoom = 4096;
   std::string plain;
   size_t filled = 0;
   while (true) {
-    plain.resize(std::max<size_t>(filled * 2, packed.size() * 4 + 1024));
+    const uint64_t wanted = std::max<uint64_t>({2 * plain.size(), 4 * packed.size(), kSmallestRoom});
+    if (filled == plain.size()) {
+      const uint64_t room = std::min(wanted, most + 1);
+      require_memory(static_cast<double>(room), label + ": what it unpacks to", "give a smaller file");
+      plain.resize(room);
+    }
     filled += stream.fill(plain.data() + filled, plain.size() - filled);
+    if (filled > most) break;
     if (!stream.ended()) continue;
-    if (stream.unread() == 0) break;
+    if (!several_members || stream.unread() == 0) break;
     stream.next_member();
   }
   plain.resize(filled);
+  return plain;
+}
+
+}  // namespace
+
+std::string gunzip(std::string_view packed, const std::string& label) {
+  const uint64_t ratio = allowed_ratio();
+  const uint64_t most = allowed_size(packed.size(), ratio);
+  InflateStream stream(packed, kGzipWindow, label);
+  std::string plain = unpack(stream, packed, most, true, label);
+  if (plain.size() > most) fail_ratio(label, packed.size(), ratio);
   return plain;
 }
 
@@ -93,13 +136,13 @@ std::string inflate_raw(std::string_view packed, uint64_t size, const std::strin
     fail(fmt::format("{}: claims {} bytes in {} compressed ones, more than DEFLATE can hold", label, size,
                      packed.size()));
   }
+  const uint64_t ratio = allowed_ratio();
+  if (size > allowed_size(packed.size(), ratio)) fail_ratio(label, packed.size(), ratio);
   InflateStream stream(packed, kRawWindow, label);
-  std::string plain(size, '\0');
-  char beyond = 0;
-  const size_t written = stream.fill(plain.data(), plain.size());
-  if (written != size || stream.fill(&beyond, 1) != 0) {
-    fail(fmt::format("{}: unpacks to {} than the {} bytes it claims", label, written < size ? "less" : "more",
-                     size));
+  std::string plain = unpack(stream, packed, size, false, label);
+  if (plain.size() != size) {
+    fail(fmt::format("{}: unpacks to {} than the {} bytes it claims", label,
+                     plain.size() < size ? "less" : "more", size));
   }
   return plain;
 }

@@ -1,5 +1,7 @@
-// DEFLATE streams (zlib). What comes out is at most kMaxDeflateRatio times what goes in, by the format
-// itself.
+// DEFLATE streams (zlib), with bounds on what comes out: a few bytes can claim, and even hold, gigabytes.
+//
+// At most kUsualRatio times what goes in is unpacked, and kAlwaysAllowed on top; real data stays far below
+// it. The environment variable QW_UNPACK_RATIO replaces the ratio. Nor is more unpacked than there is memory.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +10,9 @@
 
 namespace qw {
 
-// DEFLATE cannot expand more than this; a header that claims more is refused before anything is allocated.
-inline constexpr uint64_t kMaxDeflateRatio = 1032;
+inline constexpr uint64_t kUsualRatio = 200;
+inline constexpr uint64_t kMaxDeflateRatio = 1032;  // the format itself cannot expand more
+inline constexpr uint64_t kAlwaysAllowed = uint64_t{64} << 20;
 
 // All members of a gzip file. `label` names it in errors.
 std::string gunzip(std::string_view packed, const std::string& label);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "core/excerpt.h"
 #include "core/text.h"
 #include "data/formats/node_ids.h"
 #include "qw/core/error.h"
@@ -149,7 +150,7 @@ std::string describe_choice(const NodeText& nodes, const std::vector<Candidate>&
   }
   return fmt::format("{}: column {} is the node id, since it holds {}; --id names another, or {}{}",
                      nodes.label, in_quotes(best.name), holds, kRowNumber,
-                     others.empty() ? "" : fmt::format(" ({} would fit too)", join(others, ", ")));
+                     others.empty() ? "" : fmt::format(" ({} would fit too)", name_list(others)));
 }
 
 IdSource choose_rows(const NodeText& nodes, const EndNumbers& ends, int64_t rows,

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "core/excerpt.h"
 #include "core/text.h"
 #include "data/formats/numbers.h"
 #include "data/split_file.h"
@@ -50,7 +51,7 @@ std::string in_words(const std::vector<std::string>& columns) {
   std::vector<std::string> quoted;
   quoted.reserve(columns.size());
   for (const std::string& column : columns) quoted.push_back(in_quotes(column));
-  return (columns.size() == 1 ? "column " : "columns ") + join(quoted, ", ");
+  return (columns.size() == 1 ? "column " : "columns ") + name_list(quoted);
 }
 
 // The split that three columns of 0 and 1 make; nothing when a node is in two parts, or nobody trains.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/excerpt.h"
 #include "core/text.h"
 #include "data/formats/lines.h"
 #include "data/readers/parts.h"
@@ -278,7 +279,7 @@ std::string choose_matrix(const FileSet& files, const std::string& entry) {
   const std::vector<std::string> matrices = find_matrices(files);
   if (matrices.size() != 1) {
     fail(fmt::format("expected one matrix in the folder, found {}: {}; name the file to read",
-                     matrices.size(), join(matrices, ", ")));
+                     matrices.size(), name_list(matrices)));
   }
   return matrices.front();
 }
