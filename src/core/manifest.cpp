@@ -26,8 +26,12 @@ bool Manifest::exists_in(const std::filesystem::path& folder) {
 }
 
 Manifest Manifest::read(const std::filesystem::path& folder) {
+  return parse(read_file(folder / kManifestFile), folder);
+}
+
+Manifest Manifest::parse(std::string_view text, const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / kManifestFile;
-  const nlohmann::ordered_json document = read_json(file);
+  const nlohmann::ordered_json document = parse_json(text, file.string());
   Manifest manifest(folder);
   const bool is_manifest = document.is_object() &&
                            document.value("schema", nlohmann::ordered_json()) == kSchema &&

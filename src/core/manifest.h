@@ -16,6 +16,7 @@ class Manifest {
   explicit Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {}
   // Throws qw::Error when the folder has none, or one that is not in order.
   static Manifest read(const std::filesystem::path& folder);
+  static Manifest parse(std::string_view text, const std::filesystem::path& folder);
   static bool exists_in(const std::filesystem::path& folder);
 
   void add(const std::string& name);                             // a file that is there

@@ -35,15 +35,15 @@
 namespace qw {
 
 struct TrainRequest {
-  nlohmann::ordered_json data;  // how to load the data again: kept in config.json, not read
-  std::string command;          // as it was written: kept in schema.json, not read
-  std::string model = "gcn";
-  ModelOptions model_options;
-  LearnOptions learn;
-  std::string split = "published";
-  int64_t runs = 1;
-  int64_t seed = 0;  // 0: the ten published seeds, one per run; else seed, seed + 1, ...
-  std::string device = "cpu";
+  nlohmann::ordered_json data;          // how to load the data again: kept in config.json, not read
+  std::string command;                  // as it was written: kept in schema.json, not read
+  std::string model = "gcn";            // the network: see models() in qw/nn/model.h
+  ModelOptions model_options;           // its width, layers, dropout, ...
+  LearnOptions learn;                   // solver, lambda, learning rate, epochs, ...
+  std::string split = "published";      // who trains, validates and tests: see qw/graph/split_spec.h
+  int64_t runs = 1;                     // independent ones, each with a split and a seed of its own
+  int64_t seed = 0;                     // 0: the ten published seeds, one per run; else seed, seed + 1, ...
+  std::string device = "cpu";           // cpu, cuda or cuda:N
   std::string scale_features = "auto";  // see FeatureScaling
   int64_t checkpoint_every = 50;        // epochs
   double coverage = 0.9;                // of the sets or intervals in predictions.csv

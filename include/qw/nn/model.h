@@ -21,15 +21,15 @@ namespace qw {
 // Defaults are those of the published experiments. Names, ranges and texts: model_fields() in
 // model_options.h.
 struct ModelOptions {
-  int64_t hidden = 64;
-  int64_t layers = 2;
-  double dropout = 0.5;
-  std::string norm = "none";
-  bool residual = false;
-  int64_t heads = 8;
-  int64_t k = 10;
-  double alpha = 0.1;
-  double dprate = 0.0;
+  int64_t hidden = 64;        // width of the hidden layers (of each head in gat)
+  int64_t layers = 2;         // how many
+  double dropout = 0.5;       // share of values dropped before and between layers
+  std::string norm = "none";  // between layers: none, batch or layer
+  bool residual = false;      // add the input of a layer to its output
+  int64_t heads = 8;          // of attention, in all but the last layer (gat)
+  int64_t k = 10;             // propagation steps (appnp, bernnet, chebnetii)
+  double alpha = 0.1;         // probability to return to the start (appnp)
+  double dprate = 0.0;        // share of values dropped before propagation
 };
 
 struct ModelShape {

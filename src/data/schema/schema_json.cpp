@@ -30,8 +30,10 @@ TableColumn column_from(const Json& json) {
   return column;
 }
 
-// A number of columns that nothing in memory contradicts.
 void check_counts(const DataSchema& schema, const std::string& file) {
+  constexpr int64_t kMostClasses = 1'000'000, kMostColumns = 10'000;  // of labels or values for each node
+  if (schema.width > (schema.task == Task::kClassification ? kMostClasses : kMostColumns))
+    fail(fmt::format("{}: {} targets are too many", file, schema.width));
   const auto fits = [](const std::vector<std::string>& names, int64_t count) {
     return count >= 0 && (names.empty() || static_cast<int64_t>(names.size()) == count);
   };
