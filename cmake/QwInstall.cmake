@@ -1,17 +1,69 @@
-# cmake --install: the program, the library, its headers, and what find_package(qw) needs.
+# cmake --install: the programs, the libraries, their headers, and what find_package(qw) and pkg-config need.
+# Everything finds everything by relative paths: the installed folder can be moved.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS qw EXPORT qw-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/qw)
+
+# Programs and libraries look for our libraries relative to themselves, and for a LibTorch that is not the system's where
+# it was found.
+function(qw_installed_in target folder)
+  file(RELATIVE_PATH libraries ${folder} ${CMAKE_INSTALL_FULL_LIBDIR})
+  if(libraries)
+    string(PREPEND libraries "/")
+  endif()
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN${libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
+# qw_install_library(<target> <name>): the library, its CMake targets, its pkg-config file.
+function(qw_install_library target name)
+  qw_installed_in(${target} ${CMAKE_INSTALL_FULL_LIBDIR})
+  install(TARGETS ${target} EXPORT ${name}-targets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries NAMELINK_COMPONENT development)
+  install(EXPORT ${name}-targets NAMESPACE qw:: DESTINATION ${package_dir} COMPONENT development)
+  configure_file(${CMAKE_SOURCE_DIR}/packaging/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endfunction()
+
+# Without a name or a date: the same bytes in every build.
+function(qw_gzip source result)
+  execute_process(COMMAND gzip -9nc ${source} OUTPUT_FILE ${result} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# For the pkg-config files.
+file(RELATIVE_PATH QW_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" QW_PC_PREFIX ${QW_PC_PREFIX})
 if(QW_TORCH)
-  install(TARGETS qw_torch qw_learning EXPORT qw-torch-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(TARGETS qw_learn_cli RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/qw)
-  install(EXPORT qw-torch-targets NAMESPACE qw:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/qw)
+  get_target_property(torch_includes torch INTERFACE_INCLUDE_DIRECTORIES)
+  list(TRANSFORM torch_includes PREPEND -I)
+  list(JOIN torch_includes " " QW_PC_TORCH_CFLAGS)
+  set(torch_libraries torch torch_cpu c10)
+  if(QW_HAS_CUDA)
+    list(APPEND torch_libraries torch_cuda c10_cuda)
+  endif()
+  list(TRANSFORM torch_libraries PREPEND -l)
+  list(JOIN torch_libraries " " QW_PC_TORCH_LIBS)
+  set(QW_PC_TORCH_LIBS "-L${TORCH_INSTALL_PREFIX}/lib ${QW_PC_TORCH_LIBS}")
 endif()
-install(TARGETS qw_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/qw DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT qw-targets NAMESPACE qw:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/qw)
+
+qw_install_library(qw qw)
+qw_installed_in(qw_cli ${CMAKE_INSTALL_FULL_BINDIR})
+install(TARGETS qw_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+if(QW_TORCH)
+  qw_install_library(qw_torch qw-torch)
+  qw_install_library(qw_learning qw-learn)
+  qw_installed_in(qw_learn_cli ${CMAKE_INSTALL_FULL_LIBEXECDIR}/qw)
+  install(TARGETS qw_learn_cli RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/qw COMPONENT program)
+endif()
+
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/qw DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/qwConfig.cmake.in ${CMAKE_BINARY_DIR}/qwConfig.cmake
-                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/qw)
+                              INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/qwConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/qwConfig.cmake ${CMAKE_BINARY_DIR}/qwConfigVersion.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/qw)
+install(FILES ${CMAKE_BINARY_DIR}/qwConfig.cmake ${CMAKE_BINARY_DIR}/qwConfigVersion.cmake DESTINATION ${package_dir}
+        COMPONENT development)
+
+configure_file(${CMAKE_SOURCE_DIR}/packaging/qw.1.in ${CMAKE_BINARY_DIR}/qw.1 @ONLY)
+qw_gzip(${CMAKE_BINARY_DIR}/qw.1 ${CMAKE_BINARY_DIR}/qw.1.gz)
+install(FILES ${CMAKE_BINARY_DIR}/qw.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+
+include(${CMAKE_CURRENT_LIST_DIR}/QwPackages.cmake)

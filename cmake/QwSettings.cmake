@@ -6,7 +6,6 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
@@ -55,7 +54,12 @@ if(QW_TORCH)
   include(QwCuda)
   include(QwTorch)
   find_package(SQLite3)
-  if(SQLite3_FOUND AND NOT TARGET SQLite3::SQLite3)
+  if(NOT SQLite3_FOUND)
+    message(FATAL_ERROR "SQLite was not found: qw sweep and qw reproduce keep their results in it. Install Debian's "
+                        "libsqlite3-dev (make deps does), or name another with -DCMAKE_PREFIX_PATH=/path/to/sqlite, or "
+                        "build without training: -DQW_TORCH=OFF")
+  endif()
+  if(NOT TARGET SQLite3::SQLite3)
     add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)  # its older name
   endif()
 endif()

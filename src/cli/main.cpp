@@ -16,10 +16,12 @@ namespace {
 
 constexpr const char* kLearnProgram = "qw-learn";
 
+// Beside this program in a build tree; installed in a folder of its own, wherever the two were moved.
 std::filesystem::path learn_program() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::filesystem::path beside = here / kLearnProgram;
-  return std::filesystem::exists(beside) ? beside : here.parent_path() / "libexec" / "qw" / kLearnProgram;
+  return std::filesystem::exists(beside) ? beside
+                                         : (here / QW_LEARN_FOLDER / kLearnProgram).lexically_normal();
 }
 
 struct HandedOver {

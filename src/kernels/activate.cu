@@ -83,7 +83,7 @@ struct Shares {
     slices = static_cast<uint32_t>(blocks_for(stride, kBlockThreads));
     const int64_t steps = blocks_for(quads, stride);
     const int64_t most = std::max<int64_t>(1, kMostBlocks / slices);
-    steps_per_chunk = std::max(std::clamp<int64_t>(steps * slices / (2 * kProcessors), 1, least_steps),
+    steps_per_chunk = std::max(std::clamp<int64_t>(steps * slices / (2 * processors()), 1, least_steps),
                                blocks_for(steps, most));
     chunks = blocks_for(steps, steps_per_chunk);
   }

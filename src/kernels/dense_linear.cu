@@ -8,7 +8,6 @@
 namespace qw::kernels {
 namespace {
 
-constexpr int64_t kBlocksOfTransposed = 4 * kProcessors;
 constexpr int64_t kFewestTerms = 64;     // of a chunk of a transposed product
 constexpr int64_t kManyTerms = 1 << 15;  // that keep a GPU busy in large tiles
 constexpr int64_t kSomeTerms = 1 << 10;  // or rows: ten trainings at once keep it busy in tiles of 64
@@ -60,7 +59,7 @@ struct Chunks {
   Chunks(int64_t rows, int64_t columns, int64_t depth, Shape) {
     const int64_t tiles =
         std::max<int64_t>(1, blocks_for(rows, Shape::kRows) * blocks_for(columns, Shape::kColumns));
-    const int64_t most = std::max<int64_t>(1, kBlocksOfTransposed / tiles);
+    const int64_t most = std::max<int64_t>(1, 4 * processors() / tiles);
     const int64_t wanted = std::clamp<int64_t>(blocks_for(depth, kFewestTerms), 1, most);
     size = blocks_for(std::max<int64_t>(1, blocks_for(depth, wanted)), Shape::kDepth) * Shape::kDepth;
     count = std::max<int64_t>(1, blocks_for(depth, size));
@@ -85,7 +84,7 @@ template <class T>
 void product_cuda(const ProductView<T>& view, T* result, Stream stream) {
   const int64_t width = view.columns <= 64 || sizeof(T) == 8 ? 64 : 128;
   const int64_t height = sizeof(T) == 8 ? 64 : 128;
-  const bool many = blocks_for(view.rows, height) * blocks_for(view.columns, width) >= kProcessors;
+  const bool many = blocks_for(view.rows, height) * blocks_for(view.columns, width) >= processors();
   with_shape<T>(many                      ? Amount::kMany
                 : view.rows >= kSomeTerms ? Amount::kSome
                                           : Amount::kFew,

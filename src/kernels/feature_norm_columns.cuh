@@ -10,14 +10,16 @@
 namespace qw::kernels::feature_norm {
 
 constexpr int kColumnThreads = 512;
-constexpr int kRowsTogether = 4;     // of a thread, loaded together
-constexpr int64_t kSumBlocks = 264;  // of a launch: two for each multiprocessor of an H200
+constexpr int kRowsTogether = 4;  // of a thread, loaded together
+
+// Of a launch that sums.
+inline int64_t sum_blocks() { return 2 * processors(); }
 
 inline int32_t lanes_for(int64_t count) {
   return static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(count, 1, kWarp))));
 }
 
-// Which columns and rows a block has. Depends on the shape only.
+// Which columns and rows a block has. Depends on the shape and the device only.
 struct ColumnBlocks {
   int64_t rows;
   int64_t width;
@@ -29,7 +31,7 @@ struct ColumnBlocks {
   ColumnBlocks(int64_t rows_, int64_t width_) : rows(rows_), width(width_) {
     lanes = lanes_for(width);
     tiles = static_cast<int32_t>(blocks_for(width, lanes));
-    const int64_t most = std::max<int64_t>(32, kSumBlocks / std::max(tiles, 1));
+    const int64_t most = std::max<int64_t>(32, sum_blocks() / std::max(tiles, 1));
     rows_per_block = std::max<int64_t>(blocks_for(rows, most), kColumnThreads / lanes);
     row_blocks = static_cast<int32_t>(std::max<int64_t>(1, blocks_for(rows, rows_per_block)));
   }

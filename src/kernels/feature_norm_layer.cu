@@ -153,7 +153,7 @@ struct LayerBlocks {
   int64_t count;
 
   LayerBlocks(int64_t rows, int64_t width) {
-    rows_per_block = std::max<int64_t>(blocks_for(rows, 2 * kSumBlocks), kLayerThreads / lanes_for(width));
+    rows_per_block = std::max<int64_t>(blocks_for(rows, 2 * sum_blocks()), kLayerThreads / lanes_for(width));
     count = blocks_for(rows, rows_per_block);
   }
 };

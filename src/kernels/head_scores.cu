@@ -149,8 +149,8 @@ void with_vector(const HeadFeatures<T>& view, const Body& body, const Tensors*..
 }
 
 int64_t rows_of_part(int64_t nodes, int64_t width) {
-  constexpr int64_t kMostParts = 132 * 8;
-  return std::max<int64_t>(width <= 64 ? 32 : 8, blocks_for(nodes, kMostParts));
+  const int64_t most_parts = 8 * processors();
+  return std::max<int64_t>(width <= 64 ? 32 : 8, blocks_for(nodes, most_parts));
 }
 
 }  // namespace

@@ -31,7 +31,6 @@ namespace qw::kernels {
 constexpr int kWarp = 32;
 constexpr unsigned kWholeWarp = 0xffffffffu;
 constexpr size_t kParameterBytes = 4000;  // that a launch takes on any device
-constexpr int64_t kProcessors = 132;      // of an H100 or H200: sizes grids, also on other devices
 
 template <class Task>
 struct Slot {
@@ -64,6 +63,18 @@ constexpr int64_t blocks_for(int64_t elements, int64_t per_block) {
 }
 
 #ifndef QW_CUDA_EMULATOR
+
+inline int64_t device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  check_cuda(cudaGetDevice(&device), "asking for the current device");
+  check_cuda(cudaDeviceGetAttribute(&value, attribute, device), "asking for the size of a device");
+  return value;
+}
+// Of the current device: sizes grids.
+inline int64_t processors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
+inline int64_t threads_of_device() {
+  return processors() * device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
+}
 
 // Blocks that a processor is to have room for: Task::kBlocksAtOnce, if there is one.
 template <class Task>
@@ -100,6 +111,10 @@ void launch(const Task& task, int64_t blocks, Stream stream) {
 }
 
 #else
+
+// As an H200 has them.
+inline int64_t processors() { return 132; }
+inline int64_t threads_of_device() { return processors() * 2048; }
 
 template <class Task>
 void launch(const Task& task, int64_t blocks, Stream) {

@@ -24,9 +24,8 @@ struct RowSplit {
 // The split when `least` lanes, a power of two, share an entry. Few rows are spread thinly, since each then
 // waits for memory alone; many hide each other's waiting, and long ones are long only beside them.
 inline RowSplit split_rows(int64_t rows, int64_t entries, int least) {
-  constexpr int64_t kThreadsOfDevice = 132 * 2048;
   const int64_t average = rows == 0 ? 0 : entries / rows;
-  const bool crowded = rows * least > 2 * kThreadsOfDevice;
+  const bool crowded = rows * least > 2 * threads_of_device();
   int parts = 1;
   while (least * parts < kWarp && average > (crowded ? 16 : 4) * parts) parts *= 2;
   const int64_t longest = int64_t{parts} * (crowded ? 256 : 32);

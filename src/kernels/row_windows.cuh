@@ -309,7 +309,7 @@ void window_sums(const Entries& entries, int64_t count, const T* dense, int64_t 
   const auto run = [&]<int kVector, int kPacks, int kLanes>() {
     using Task = WindowSums<T, Entries, kVector, kPacks, kLanes>;
     // Of a small matrix one for each processor, since ten trainings may be launched together.
-    const int64_t blocks = count < kSmallMatrix && kPacks * kLanes <= kWarp ? kProcessors : 2 * kProcessors;
+    const int64_t blocks = count < kSmallMatrix && kPacks * kLanes <= kWarp ? processors() : 2 * processors();
     const int64_t tiles = blocks_for(width, Task::kColumns);
     // Runs of 4 entries at least, and of 64 at most unless a row is longer.
     int64_t window =

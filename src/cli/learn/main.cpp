@@ -2,11 +2,8 @@
 #include <c10/util/Exception.h>
 #include <malloc.h>
 
-#include <fmt/format.h>
-
 #include "cli/learn/commands.h"
 #include "cli/program.h"
-#include "qw/core/error.h"
 
 namespace {
 
@@ -36,16 +33,8 @@ int main(int argc, char** argv) {
         qw::cli::add_explain_command(app, global);
         qw::cli::add_bench_command(app, global);
         qw::cli::add_presets_command(app, global);
-#if QW_HAS_SQLITE
         qw::cli::add_sweep_command(app, global);
         qw::cli::add_reproduce_command(app, global);
-#else
-        for (const char* name : {"sweep", "reproduce"}) {
-          app.add_subcommand(name, "not in this build")->fallthrough(false)->allow_extras()->callback([name] {
-            qw::fail(fmt::format("qw {}: this qw was built without SQLite, in which results are kept", name));
-          });
-        }
-#endif
       },
       without_backtrace);
 }
