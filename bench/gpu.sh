@@ -86,7 +86,7 @@ part_build() {
   local architecture  # only this GPU's: the build has minutes
   architecture=$(nvidia-smi --format=csv,noheader --query-gpu=compute_cap | head -1 | tr -d .)
   record build 120 what=configure --log "$OUT/build.log" -- \
-    cmake --preset cuda -DCMAKE_CUDA_ARCHITECTURES="$architecture" || return
+    cmake --preset cuda -DCMAKE_CUDA_ARCHITECTURES="$architecture" $(test -e /usr/include/sqlite3.h || echo -DQW_SWEEP=OFF) || return
   local keep_going=()
   [ "${CMAKE_GENERATOR:-}" != Ninja ] || keep_going=(-- -k 0)
   record build 420 what=programs --log "$OUT/build.log" -- cmake --build $BUILD -j "$JOBS" --target \

@@ -53,11 +53,13 @@ set(QW_HAS_CUDA 0)
 if(QW_TORCH)
   include(QwCuda)
   include(QwTorch)
+endif()
+if(QW_TORCH AND QW_SWEEP)
   find_package(SQLite3)
   if(NOT SQLite3_FOUND)
     message(FATAL_ERROR "SQLite was not found: qw sweep and qw reproduce keep their results in it. Install Debian's "
                         "libsqlite3-dev (make deps does), or name another with -DCMAKE_PREFIX_PATH=/path/to/sqlite, or "
-                        "build without training: -DQW_TORCH=OFF")
+                        "build without these two: -DQW_SWEEP=OFF")
   endif()
   if(NOT TARGET SQLite3::SQLite3)
     add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)  # its older name

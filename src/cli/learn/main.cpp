@@ -4,6 +4,7 @@
 
 #include "cli/learn/commands.h"
 #include "cli/program.h"
+#include "qw/core/error.h"
 
 namespace {
 
@@ -33,8 +34,16 @@ int main(int argc, char** argv) {
         qw::cli::add_explain_command(app, global);
         qw::cli::add_bench_command(app, global);
         qw::cli::add_presets_command(app, global);
+#if QW_SWEEP
         qw::cli::add_sweep_command(app, global);
         qw::cli::add_reproduce_command(app, global);
+#else
+        for (const char* name : {"sweep", "reproduce"}) {
+          app.add_subcommand(name, "not in this build")->fallthrough(false)->allow_extras()->callback([name] {
+            qw::fail(std::string("qw ") + name + ": this qw was built without it (-DQW_SWEEP=OFF)");
+          });
+        }
+#endif
       },
       without_backtrace);
 }
