@@ -62,6 +62,8 @@ expect_output("status: optimal\ndistance: ([0-9.]+), certified to lie in \\[[0-9
 if(TORCH)
   run(${WORK}/examples/own_model)
   expect_output("accuracy: (1|0\\.[0-9]+) of the training nodes, 0\\.[7-9][0-9]* of the test nodes\nflow: [1-9][0-9]* of")
+  run(${WORK}/examples/fit_predict)
+  expect_output("40 of 40 right")
 endif()
 
 # Components that are not there are named.
