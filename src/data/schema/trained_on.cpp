@@ -73,16 +73,20 @@ struct PlacedEdge {
   auto operator<=>(const PlacedEdge&) const = default;
 };
 
+PlacedEdge placed_edge(const Graph& graph, EdgeId e, const std::vector<NodeId>& place) {
+  NodeId head = place[graph.heads()[e]], tail = place[graph.tails()[e]];
+  if (!graph.directed() && head > tail) std::swap(head, tail);
+  return {head, tail, graph.weights().empty() ? 1.0 : graph.weights()[e],
+          graph.costs().empty() ? 1.0 : graph.costs()[e]};
+}
+
 // The edges of a graph, sorted, with its nodes at these places; those with an end nowhere are left out.
 std::vector<PlacedEdge> placed_edges(const Graph& graph, const std::vector<NodeId>& place) {
   std::vector<PlacedEdge> edges;
   edges.reserve(graph.num_edges());
   for (EdgeId e = 0; e < graph.num_edges(); ++e) {
-    NodeId head = place[graph.heads()[e]], tail = place[graph.tails()[e]];
-    if (head < 0 || tail < 0) continue;
-    if (!graph.directed() && head > tail) std::swap(head, tail);
-    edges.push_back({head, tail, graph.weights().empty() ? 1.0 : graph.weights()[e],
-                     graph.costs().empty() ? 1.0 : graph.costs()[e]});
+    if (place[graph.heads()[e]] >= 0 && place[graph.tails()[e]] >= 0)
+      edges.push_back(placed_edge(graph, e, place));
   }
   std::sort(edges.begin(), edges.end());
   return edges;
@@ -138,8 +142,30 @@ std::vector<NodeId> canonical_order(const TrainedOn& trained_on) {
 }
 
 template <class T>
-void append(std::string& bytes, const T& number) {
-  bytes.append(reinterpret_cast<const char*>(&number), sizeof(T));
+void add_number(Sha256& hash, const T& number) {
+  hash.add({reinterpret_cast<const char*>(&number), sizeof(T)});
+}
+
+std::string graph_hash(const TrainedOn& trained_on, const std::vector<NodeId>& order,
+                       const std::vector<NodeId>& rank) {
+  const Graph& graph = trained_on.graph;
+  Sha256 hash;
+  hash.add(graph.directed() ? "directed\n" : "undirected\n");
+  for (const NodeId node : order) hash.add(trained_on.node_id(node) + '\n');
+  const auto add = [&](const PlacedEdge& edge) {
+    add_number(hash, edge.head);
+    add_number(hash, edge.tail);
+    add_number(hash, edge.weight);
+    add_number(hash, edge.cost);
+  };
+  const bool in_order =
+      std::is_sorted(rank.begin(), rank.end()) && graph.weights().empty() && graph.costs().empty();
+  if (in_order) {  // then edges are, too, and a large graph needs no copy of them
+    for (EdgeId e = 0; e < graph.num_edges(); ++e) add(placed_edge(graph, e, rank));
+  } else {
+    for (const PlacedEdge& edge : placed_edges(graph, rank)) add(edge);
+  }
+  return hash.hex();
 }
 
 std::string split_bytes(const Split& split, const std::vector<NodeId>& rank) {
@@ -211,19 +237,12 @@ Fingerprint fingerprint(const TrainedOn& trained_on) {
   const std::vector<NodeId> order = canonical_order(trained_on);
   std::vector<NodeId> rank(order.size());
   for (size_t k = 0; k < order.size(); ++k) rank[order[k]] = static_cast<NodeId>(k);
-  std::string graph = trained_on.graph.directed() ? "directed\n" : "undirected\n", features, labels;
+  Sha256 features, labels;
   for (const NodeId node : order) {
-    graph += trained_on.node_id(node) + '\n';
-    labels += label_text(trained_on.targets, node) + '\n';
-    append(features, trained_on.feature_rows[node]);
+    labels.add(label_text(trained_on.targets, node) + '\n');
+    add_number(features, trained_on.feature_rows[node]);
   }
-  for (const PlacedEdge& edge : placed_edges(trained_on.graph, rank)) {
-    append(graph, edge.head);
-    append(graph, edge.tail);
-    append(graph, edge.weight);
-    append(graph, edge.cost);
-  }
-  Fingerprint result{sha256_hex(graph), sha256_hex(features), sha256_hex(labels), {}};
+  Fingerprint result{graph_hash(trained_on, order, rank), features.hex(), labels.hex(), {}};
   for (const Split& split : trained_on.splits) result.splits.push_back(sha256_hex(split_bytes(split, rank)));
   return result;
 }
