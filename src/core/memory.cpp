@@ -47,7 +47,9 @@ int64_t left_by_control_group() {
   return kUnlimited;
 }
 
-int64_t left_by_ulimit() {
+}  // namespace
+
+int64_t available_addresses() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
   const int64_t pages = number_in("/proc/self/statm").value_or(0);  // the first number: all that is mapped
@@ -55,10 +57,8 @@ int64_t left_by_ulimit() {
   return std::max<int64_t>(static_cast<int64_t>(limit.rlim_cur) - used, 1);
 }
 
-}  // namespace
-
 int64_t available_memory() {
-  const int64_t least = std::min({left_by_system(), left_by_control_group(), left_by_ulimit()});
+  const int64_t least = std::min({left_by_system(), left_by_control_group(), available_addresses()});
   return least == kUnlimited ? 0 : least;
 }
 

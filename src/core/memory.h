@@ -9,6 +9,8 @@ namespace qw {
 // Bytes that this process may still take: the least of what the system has without swapping, what the control
 // group leaves (memory.max) and what `ulimit -v` leaves. 0: nobody says.
 int64_t available_memory();
+// Bytes of addresses that `ulimit -v` leaves; the largest number without a limit.
+int64_t available_addresses();
 
 // Throws qw::Error "WHAT needs 29.8 GiB of memory, but 22.4 GiB are free; ADVICE" when `bytes` are more than
 // there are; a few megabytes are taken to be there.

@@ -219,6 +219,15 @@ TEST(BenchCommand, ReportsTimeFloorAndMemory) {
   EXPECT_GT(step.at("peak_rss_mb").get<double>(), 10);
 }
 
+// OpenBLAS would try for ever to get its buffers.
+TEST(TrainCommand, TooFewAddressesAreRefusedAtOnce) {
+  const CommandResult result = test::run_command(
+      "/bin/sh",
+      {"-c", std::string("ulimit -v 550000; exec timeout 60 ") + QW_PROGRAM + " train karate --quiet"});
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE(result.exit_code, 124) << "it hangs";
+}
+
 TEST(TrainCommand, SameBitsForOneAndTwoThreads) {
   const auto loss = [](const char* threads) {
     return json_of({"bench", "step", "--data", "csbm:nodes=3000,degree=20,features=50", "--model", "gcn",

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/learn/commands.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "learn/device.h"
 #include "learn/learn_options.h"
@@ -217,7 +218,18 @@ void bench_step(const StepOptions& options, const GlobalOptions& global) {
 
 }  // namespace
 
-void use_threads_in_libtorch() { at::set_num_threads(thread_count()); }
+void use_threads_in_libtorch() {
+  // OpenBLAS maps a buffer for each thread that multiplies, and tries for ever where there is no room.
+  constexpr int64_t kBuffer = int64_t{128} << 20;
+  const int64_t needed = (thread_count() + 1) * kBuffer;
+  if (const int64_t room = available_addresses(); room < needed) {
+    fail(fmt::format(
+        "{} threads need {} of addresses for their products of matrices, but ulimit -v leaves {}; raise "
+        "it, or use fewer --threads",
+        thread_count(), human_bytes(static_cast<double>(needed)), human_bytes(static_cast<double>(room))));
+  }
+  at::set_num_threads(thread_count());
+}
 
 void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App* bench = app.add_subcommand("bench", "measure a training step, or the flow's part of it");
