@@ -26,6 +26,7 @@ namespace {
 constexpr int64_t kMostNodes = 12;
 constexpr int64_t kMostEdges = 40;
 constexpr double kTolerance = 1e-6;
+constexpr double kPromisedGap = 1e-9;
 constexpr double kOrdinary = 1e100;  // numbers between this and its inverse lose no digits
 constexpr double kSecondsOfFirstOrder = 0.05;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -164,16 +165,19 @@ void check(const Case& problem, const std::string& solver, bool exact, const Tra
   for (const double value : result.potential)
     require(std::isfinite(value), solver, "a potential that is not finite", result);
   if (exact || std::isfinite(result.upper)) check_flow(problem, solver, result);
+  const bool closed =
+      std::isfinite(result.upper) && result.upper - result.lower <= kPromisedGap * result.upper;
+  require((result.status == TransportStatus::kOptimal) == closed, solver, "a status that is not true",
+          result);
   if (!exact || !problem.ordinary) return;
-  require(result.status == TransportStatus::kOptimal, solver, "stopped without a limit", result);
+  require(result.status != TransportStatus::kTimeLimit, solver, "stopped without a limit", result);
   require(std::isfinite(result.upper), solver, "no flow was found", result);
   require(result.upper - result.lower <= slack_of(problem, result.upper), solver, "not optimal", result);
 }
 
 void check_pair(const Case& problem, const std::string& solver, const TransportColumn& result,
                 const TransportColumn& first) {
-  const bool found_nothing = result.status == TransportStatus::kTimeLimit && std::isinf(result.upper);
-  if (found_nothing) return;
+  if (std::isinf(result.upper)) return;  // no flow was found in time
   const bool feasible = result.status != TransportStatus::kInfeasible;
   require(feasible == (first.status != TransportStatus::kInfeasible), solver, "another feasibility", result);
   if (!feasible) return;

@@ -151,6 +151,7 @@ std::string as_text(const Answer& answer) {
 }
 
 std::string interval_of(const TransportColumn& column) {
+  if (std::isinf(column.lower)) return "is beyond the largest number";
   return std::isfinite(column.upper)
              ? fmt::format("is between {:.12g} and {:.12g}", column.lower, column.upper)
              : fmt::format("is at least {:.12g}, if there is one", column.lower);
@@ -161,7 +162,7 @@ std::string advice_for(const TransportColumn& column, const std::string& solver)
   if (column.status == TransportStatus::kTimeLimit) return "raise --time-limit";
   if (column.status == TransportStatus::kCancelled) return "interrupted";
   if (solver == "primal-dual") return "--solver auto goes on to the exact distance";
-  if (std::isinf(column.upper)) return "it may be beyond the largest number: scale the values down";
+  if (std::isinf(column.upper)) return "scale the costs or values down";
   return "costs or values differ by too many orders of magnitude to say more";
 }
 

@@ -63,7 +63,7 @@ TransportProblem draw_problem(Draw& draw, Cost&& cost, Value&& value) {
     problem.gamma.push_back(draw.below(2) == 0 ? value() : 0);
     sum += problem.gamma.back() - problem.mu.back();
   }
-  if (all_labelled) problem.mu.back() += sum;
+  if (static_cast<int64_t>(problem.labelled.size()) == nodes) problem.mu.back() += sum;
   return problem;
 }
 
@@ -102,7 +102,7 @@ bool expect_truth(const Drawn& drawn, const TransportColumn& result) {
 std::vector<std::pair<std::string, TransportColumn>> by_all_solvers(const TransportProblem& problem) {
   std::vector<std::pair<std::string, TransportColumn>> results;
   for (const TransportSolverInfo& info : transport_solvers()) {
-    if (!info.exact) continue;
+    if (!info.exact || info.name.starts_with("lemon")) continue;
     TransportOptions options;
     options.solver = info.name;
     try {
@@ -134,6 +134,7 @@ TEST(Refinement, TheIntervalHoldsOverThirtyOrdersOfMagnitude) {
     }
   }
   EXPECT_GT(optimal, 0.95 * count) << count;
+  RecordProperty("optimal", optimal);
 }
 
 // The distance needs the cheap edges only; 1e300 beside them must not hide what they cost.
