@@ -10,6 +10,7 @@ exit code 1.
 """
 import argparse
 import collections
+import json
 import pathlib
 import random
 import shutil
@@ -74,6 +75,26 @@ def keep_finding(kind, number, folder, command, result, what):
         print(f"  | {line}", flush=True)
 
 
+def refuse_constant(name):
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def bad_json(command, result):
+    """What is wrong with the JSON that a command promised, or None."""
+    if "--batch" in command:
+        documents = result.out.splitlines()
+    elif "--json" in command and result.code == 0:
+        documents = [result.out]
+    else:
+        return None
+    try:
+        for document in documents:
+            json.loads(document.decode(), parse_constant=refuse_constant)
+    except ValueError as error:
+        return f"prints what is no JSON: {error}"
+    return None
+
+
 class Tally:
     def __init__(self):
         self.outcomes = collections.Counter()
@@ -113,7 +134,7 @@ def torture(arguments, folder):
         place.mkdir()
         rng = random.Random(f"{arguments.seed} {victims.kind} {number}")
         sample, command, result, difference = victims.attempt(rng, place)
-        what = program.complaint(result) or difference
+        what = program.complaint(result) or difference or bad_json(command, result)
         if what is None and program.part_files(place):
             what = f"{program.part_files(place)[0].name} was left behind"
         tallies[victims.kind].add(sample, result.code)

@@ -13,8 +13,8 @@ NUMBERS = [b"1e308", b"-1e308", b"1e400", b"1e-320", b"-1", b"0", b"-0", b"nan",
 WORDS = [b"", b"NA", b"NaN", b"train", b"val", b"test", b"id", b"from", b"to", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe9",
          b"\xf0\x9f\x98\x80", b"'", b'"', b'""', b"\\", b"\\u0000", b"../../../../etc/passwd", b"%s%n", b"\x1b[31m",
          b"{}", b"[]", b"-", b"#", b"%", b"//", b"sep=;", b"class", b"float32", b"F64", b"I64", b"BOOL"]
-FILLERS = [b" ", b",", b";", b"\t", b"\n", b"\r", b'"', b"0", b"9", b"a", b"-", b".", b"\0", b"\xff", b"\x80", b"[", b"{",
-           b'{"a":', b"[0,", b"(", b"\\"]
+FILLERS = [b" ", b",", b";", b"\t", b"\n", b"\r", b'"', b"0", b"9", b"a", b"-", b".", b"\0", b"\xff", b"\x80", b"[",
+           b"{", b'{"a":', b"[0,", b"(", b"\\"]
 TOKEN = re.compile(rb"[A-Za-z0-9_.+-]+")
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -119,15 +119,19 @@ def empty(random, data, other):
     return random.choice((b"", b"\n", b"\0", b"{}", b"[]", b"null", b" "))
 
 
-MUTATIONS = [flip_bits, flip_bits, overwrite, overwrite, truncate, cut, repeat, splice, insert_run,
-             replace_match(NUMBER, NUMBERS), replace_match(NUMBER, NUMBERS), replace_match(TOKEN, WORDS),
-             swap_tokens, shuffle_lines, recode]
+# What leaves most of a file in order comes further into the program.
+TAME = [flip_bits, overwrite, replace_match(NUMBER, NUMBERS), replace_match(TOKEN, WORDS), swap_tokens, swap_tokens,
+        shuffle_lines]
+ALL = [*TAME, flip_bits, overwrite, truncate, cut, repeat, splice, insert_run, recode]
 
 
 def mutate_plain(random, data, other):
-    for _ in range(random.choice((1, 1, 2, 4))):
-        data = random.choice(MUTATIONS)(random, data, other) if data else random.choice(FILLERS)
-    return empty(random, data, other) if random.random() < 0.02 else data
+    if random.random() < 0.01:
+        return empty(random, data, other)
+    mutations, times = random.choice(((TAME, (1,)), (ALL, (1, 1, 2, 4))))
+    for _ in range(random.choice(times)):
+        data = random.choice(mutations)(random, data, other) if data else random.choice(FILLERS)
+    return data
 
 
 def mutate_gzip(random, data, other):

@@ -31,14 +31,16 @@ class RunFolders:
         (folder / "edges.csv").write_bytes(edges)
         tables = ["--edges", folder / "edges.csv", "--nodes", folder / "nodes.csv"]
         graph = "csbm:nodes=60,degree=5,features=6,classes=3"
-        explained = [["explain", "run", "--node", "p7", "--json"], ["explain", "run", "--node", "p7", "--class", "all"]]
+        explained = [["explain", "run", "--node", "p7", *how] for how in (["--json"], ["--class", "all"])]
         self.trainings = [
             self.trained(folder / "flow", [*tables, "--target", "team", "--solver", "bregman", "--lambda", "10"],
                          READERS + explained),
             self.trained(folder / "values", [*tables, "--target", "score"], READERS + explained[:1]),
             self.trained(folder / "weights", [graph, "--solver", "proximal", "--edge-weights"], READERS),
-            self.trained(folder / "propagation", [graph, "--solver", "label-propagation", "--model", "none"], READERS),
-            self.interrupted(folder / "interrupted", [graph, "--solver", "bregman", "--epochs", "300", "--patience", "0"]),
+            self.trained(folder / "propagation", [graph, "--solver", "label-propagation", "--model", "none"],
+                         READERS),
+            self.interrupted(folder / "interrupted",
+                             [graph, "--solver", "bregman", "--epochs", "300", "--patience", "0"]),
         ]
         self.pool = [contents for training in self.trainings for contents in training.files.values()]
 

@@ -44,7 +44,8 @@ class Stores:
             store.write_bytes(mutate.mutate_plain(rng, self.contents, self.contents))
             if rng.random() < 0.1:
                 (folder / "sweep.db-wal").write_bytes(mutate.mutate_plain(rng, self.contents[:4096], b"\0"))
-        command = ["sweep", self.sweep, "--store", "sweep.db"] if rng.random() < SHARE_REPEATED else rng.choice(READERS)
+        again = ["sweep", self.sweep, "--store", "sweep.db"]
+        command = again if rng.random() < SHARE_REPEATED else rng.choice(READERS)
         return "cell" if by_cell else "bytes", command, program.run(self.qw, command, folder), None
 
 
