@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test build configure deps lint format fuzz fuzz-build bench bench-transport bench-peers bench-gpu program install tarball deb test-packages clean
+.PHONY: help demo test build configure deps lint format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu program install tarball deb test-packages clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -47,6 +47,10 @@ fuzz-build:
 
 fuzz: fuzz-build ## run every fuzz target for 15 seconds (SECONDS_EACH=600 for longer)
 	tools/fuzz.sh $(or $(SECONDS_EACH),15)
+
+torture: program ## kill trainings and sweeps (KILLS=100), damage data, run folders and stores (CAMPAIGN_ARGS)
+	tests/torture/kills.py --qw $(QW) --kills $(or $(KILLS),100)
+	tests/torture/campaign.py --qw $(QW) $(CAMPAIGN_ARGS)
 
 bench: build ## run the benchmarks of graphs and data
 	$(BUILD)/qw_graph_bench

@@ -66,7 +66,10 @@ TEST(W1Truth, ADistanceBeyondTheLargestNumberIsSaidToBe) {
   const CommandResult result = qw({"w1", "--edges", edges, "--mu", mu, "--gamma", gamma, "--cost", "c"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, testing::ContainsRegex("v +approximate +- +"));
-  EXPECT_THAT(result.err, HasSubstr("it may be beyond the largest number: scale the values down\n"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("v: not solved to the end: the distance is beyond the largest number; scale the costs "
+                "or values down\n"));
 }
 
 TEST(W1Truth, ValuesThatOverflowWhenSummedAreNamed) {
