@@ -221,12 +221,17 @@ void bench_step(const StepOptions& options, const GlobalOptions& global) {
 void use_threads_in_libtorch() {
   // OpenBLAS maps a buffer for each thread that multiplies, and tries for ever where there is no room.
   constexpr int64_t kBuffer = int64_t{128} << 20;
-  const int64_t needed = (thread_count() + 1) * kBuffer;
-  if (const int64_t room = available_addresses(); room < needed) {
+  const int64_t room = available_addresses();
+  const int64_t fitting = room / kBuffer - 1;
+  if (fitting < 1) {
     fail(fmt::format(
-        "{} threads need {} of addresses for their products of matrices, but ulimit -v leaves {}; raise "
-        "it, or use fewer --threads",
-        thread_count(), human_bytes(static_cast<double>(needed)), human_bytes(static_cast<double>(room))));
+        "ulimit -v leaves {} of addresses, too few for products of matrices, which need {}; raise it",
+        human_bytes(static_cast<double>(room)), human_bytes(2.0 * kBuffer)));
+  }
+  if (fitting < thread_count()) {
+    say(fmt::format("ulimit -v leaves {}, room for the buffers of {} threads: so many are used (--threads)",
+                    human_bytes(static_cast<double>(room)), fitting));
+    set_thread_count(static_cast<int>(fitting));
   }
   at::set_num_threads(thread_count());
 }
