@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "cli/program.h"
+#include "core/memory.h"
+#include "core/text.h"
 
 namespace qw::cli {
 namespace {
@@ -51,6 +53,13 @@ std::string command_of(int argc, char** argv) {
 }
 
 int hand_over(const std::string& command, char** argv) {
+  // LibTorch and OpenBLAS do not say that they lack addresses: they abort, or try for ever.
+  constexpr int64_t kLeast = int64_t{600} << 20;
+  if (const int64_t room = available_addresses(); room < kLeast) {
+    fmt::print(stderr, "qw {}: ulimit -v leaves {} of addresses, and LibTorch needs {} to start; raise it\n",
+               command, human_bytes(static_cast<double>(room)), human_bytes(static_cast<double>(kLeast)));
+    return 1;
+  }
   const std::filesystem::path program = learn_program();
   execv(program.c_str(), argv);
   fmt::print(stderr, "qw {}: cannot run {}: {}; was qw built without LibTorch?\n", command, program.string(),

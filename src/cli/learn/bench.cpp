@@ -220,13 +220,17 @@ void bench_step(const StepOptions& options, const GlobalOptions& global) {
 
 void use_threads_in_libtorch() {
   // OpenBLAS maps a buffer for each thread that multiplies, and tries for ever where there is no room.
+#if defined(__aarch64__)
+  constexpr int64_t kBuffer = int64_t{32} << 20;
+#else
   constexpr int64_t kBuffer = int64_t{128} << 20;
+#endif
   const int64_t room = available_addresses();
-  const int64_t fitting = room / kBuffer - 1;
+  const int64_t fitting = room / kBuffer;
   if (fitting < 1) {
     fail(fmt::format(
         "ulimit -v leaves {} of addresses, too few for products of matrices, which need {}; raise it",
-        human_bytes(static_cast<double>(room)), human_bytes(2.0 * kBuffer)));
+        human_bytes(static_cast<double>(room)), human_bytes(static_cast<double>(kBuffer))));
   }
   if (fitting < thread_count()) {
     say(fmt::format("ulimit -v leaves {}, room for the buffers of {} threads: so many are used (--threads)",
