@@ -10,9 +10,9 @@ TIME_LIMIT = 20  # seconds
 MEMORY_LIMIT = 4 << 30  # bytes of address space
 LONGEST_ERROR = 2000  # bytes of standard error of a command that fails
 MOST_ERROR_LINES = 8
-# Texts of libraries and of the language: whoever reads them has to guess.
-FOREIGN_WORDS = (b"[json.exception", b"terminate called", b"std::", b"c10::", b"filesystem error",
-                 b"bad_alloc", b"basic_string", b"AddressSanitizer")
+# Texts of libraries and of the language, and qw's own that name no file: whoever reads them has to guess.
+FOREIGN_WORDS = (b"[json.exception", b"terminate called", b"std::", b"c10::", b"filesystem error", b"bad_alloc",
+                 b"basic_string", b"AddressSanitizer", b"internal error", b"a JSON document has a field")
 
 Result = collections.namedtuple("Result", "code out err")  # code: None after the time limit, -N after signal N
 
