@@ -26,9 +26,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 enum class TransportStatus {
   // upper - lower is at most the asked gap; when none was asked, what the rounding to integers leaves: 1e-9
