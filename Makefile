@@ -46,7 +46,7 @@ fuzz-build:
 fuzz: fuzz-build ## run every fuzz target for 15 seconds (SECONDS_EACH=600 for longer)
 	tools/fuzz.sh $(or $(SECONDS_EACH),15)
 
-torture: program ## kill trainings and sweeps (KILLS=100), damage data, run folders and stores (CAMPAIGN_ARGS)
+torture: build ## kill trainings and sweeps (KILLS=100), damage data, run folders and stores (CAMPAIGN_ARGS)
 	tests/torture/kills.py --qw $(QW) --kills $(or $(KILLS),100)
 	tests/torture/campaign.py --qw $(QW) $(CAMPAIGN_ARGS)
 
