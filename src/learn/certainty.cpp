@@ -111,10 +111,13 @@ Calibration calibration_from_json(const nlohmann::ordered_json& json, const std:
 
 PredictionSets::PredictionSets(Task task, int64_t width, const Calibration& calibration, double coverage)
     : task_(task), width_(width), coverage_(coverage) {
+  // Validation nodes stand at the threshold itself: the rounding of another order of nodes must not put them
+  // out of their sets.
+  const double slack = task == Task::kRegression ? 0.0 : 1e-6;
   for (int64_t list = 0; list < list_count(task, width); ++list) {
     const bool known = list < static_cast<int64_t>(calibration.strangeness.size());
     thresholds_.push_back(
-        conformal_threshold(known ? calibration.strangeness[list] : std::vector<double>(), coverage));
+        conformal_threshold(known ? calibration.strangeness[list] : std::vector<double>(), coverage) + slack);
   }
 }
 

@@ -320,7 +320,7 @@ TEST_F(RunFolder, ANodeThatTrainedIsNeverATestNode) {
   const CommandResult after = qw({"eval", out_, "--json"});
   ASSERT_EQ(after.exit_code, 0) << after.err;
   EXPECT_THAT(after.err, HasSubstr("12 labels differ from the training's"));
-  EXPECT_THAT(after.err, HasSubstr("since: 12 nodes got their label after the training"));
+  EXPECT_THAT(after.err, HasSubstr("since: 12 nodes got a label after the training"));
   const json measured = json::parse(after.out);
   for (const char* part : {"train", "val", "test"}) {
     EXPECT_EQ(measured.at("nodes").at(part), before.at("nodes").at(part));
@@ -334,6 +334,37 @@ TEST_F(RunFolder, ANodeThatTrainedIsNeverATestNode) {
   }
   EXPECT_DOUBLE_EQ(measured.at("since").at("accuracy").get<double>(), right / static_cast<double>(labelled));
   EXPECT_THAT(qw({"eval", out_, "--quiet"}).out, HasSubstr("since"));
+}
+
+TEST_F(RunFolder, NothingToMeasureIsAnError) {
+  train();
+  write_data(people(), {"id", "age", "city", "pay"});
+  const CommandResult result = qw({"eval", out_, "--quiet"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err,
+              HasSubstr("no node has a label that the training knows, so that there is nothing to measure"));
+}
+
+TEST_F(RunFolder, TruthsStayTruths) {
+  std::vector<Row> rows = people();
+  for (size_t i = 0; i < rows.size(); ++i) rows[i]["member"] = i % 3 == 0 ? "yes" : "no";
+  const std::vector<std::string> columns{"id", "age", "city", "pay", "member", "team"};
+  write_data(rows, columns);
+  train({"--model", "mlp", "--solver", "ce"});
+  const auto expected = predict();
+  std::vector<Row> numbers = rows, wrong = rows;
+  for (Row& row : numbers) row["member"] = row["member"] == "yes" ? "1" : "0";
+  expect_near(predict_on(numbers, columns), expected, 0);
+  const auto refusal = [&](const char* yes, const char* no) {
+    for (Row& row : wrong) row["member"] = row["member"] == "yes" || row["member"] == "Y" ? yes : no;
+    folder_.write("other_nodes.csv", nodes_csv(wrong, columns));
+    return qw({"predict", out_, "--edges", file("edges.csv"), "--nodes", file("other_nodes.csv"), "--quiet"})
+        .err;
+  };
+  EXPECT_THAT(refusal("Y", "N"),
+              HasSubstr("'Y' in column 'member' is neither true nor false, as all were in the training"));
+  EXPECT_THAT(refusal("5", "0"),
+              HasSubstr("column 'member' has '5', where the training had only true and false"));
 }
 
 TEST_F(RunFolder, ShuffledRowsMoveNothing) {

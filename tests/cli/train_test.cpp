@@ -171,7 +171,7 @@ TEST(TrainCommand, NodesThatAreNewArePredictedByTheNetworkAlone) {
   const CommandResult grown =
       qw({"predict", out, "--edges", grown_edges, "--nodes", grown_nodes, "--id", "id", "--target", "team"});
   ASSERT_EQ(grown.exit_code, 0) << grown.err;
-  EXPECT_NE(grown.err.find("1 nodes are new: they are predicted by the network alone, without transport"),
+  EXPECT_NE(grown.err.find("1 node is new: predicted by the network alone, without transport"),
             std::string::npos)
       << grown.err;
   EXPECT_NE(grown.out.find("new,"), std::string::npos);

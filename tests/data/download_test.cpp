@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/file.h"
-#include "data/loopback_server.h"
 #include "core/sha256.h"
+#include "data/loopback_server.h"
 #include "qw/core/error.h"
 
 namespace qw {

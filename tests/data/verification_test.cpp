@@ -6,8 +6,8 @@
 
 #include "core/file.h"
 #include "core/json.h"
-#include "data/cache.h"
 #include "core/sha256.h"
+#include "data/cache.h"
 #include "qw/data/download.h"
 #include "qw/data/load.h"
 #include "support/support.h"

@@ -35,9 +35,10 @@ std::vector<NodeId> places(const Dataset& from, const TrainedOn& to);
 // of features when a node that is still there has others.
 struct DataChanges {
   int64_t nodes = 0, edges = 0, labels = 0, features = 0;
-  bool reordered = false;  // the same nodes stand in another order
+  bool directions = false;  // edges are directed in one of them only; then they are not compared
+  bool reordered = false;   // the same nodes stand in another order
 
-  bool none() const { return nodes + edges + labels + features == 0; }
+  bool none() const { return nodes + edges + labels + features == 0 && !directions; }
   // "34 labels, 2 edges and 1 node".
   std::string text() const;
 };

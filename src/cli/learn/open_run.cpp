@@ -155,7 +155,8 @@ OpenedRun open_run(const RunArguments& arguments) {
       load_again(arguments, data_as_trained(arguments.data, opened.request, opened.memory, config));
   const DataChanges changes = changes_since(opened.memory.trained_on, opened.dataset);
   if (!changes.none()) {
-    const bool one = changes.features == 0 && changes.nodes + changes.edges + changes.labels == 1;
+    const bool one =
+        changes.features == 0 && changes.nodes + changes.edges + changes.labels + changes.directions == 1;
     say(fmt::format("{}: {} {} from the training's", opened.dataset.name, changes.text(),
                     one ? "differs" : "differ"));
   }

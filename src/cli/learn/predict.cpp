@@ -54,7 +54,8 @@ void predict(const PredictArguments& arguments, const GlobalOptions& global) {
                           opened.memory, dataset);
   const auto fresh = std::count(ensemble.parts().begin(), ensemble.parts().end(), NodePart::kNew);
   if (fresh > 0) {
-    say(fmt::format("{} nodes are new: they are predicted by the network alone, without transport", fresh));
+    say(fmt::format("{} new: predicted by the network alone, without transport",
+                    fresh == 1 ? "1 node is" : fmt::format("{} nodes are", fresh)));
   }
   const double coverage = arguments.coverage > 0 ? arguments.coverage : opened.request.coverage;
   std::optional<PredictionSets> sets;
@@ -135,6 +136,10 @@ void evaluate(const EvalArguments& arguments, const GlobalOptions& global) {
   nlohmann::ordered_json document{{"name", dataset.name}};
   if (!arguments.ensemble) document["run"] = arguments.run.run;
   std::vector<MeasuredPart> parts = parts_to_measure(opened, ensemble);
+  if (std::all_of(parts.begin(), parts.end(), [](const MeasuredPart& part) { return part.nodes.empty(); })) {
+    fail(fmt::format("{}: no node has a label that the training knows, so that there is nothing to measure",
+                     dataset.name));
+  }
   const std::string& metric = opened.request.learn.metric;
   for (MeasuredPart& part : parts) {
     part.metrics = arguments.ensemble ? measure(dataset.targets, part.nodes, ensemble.predicted(), {metric})
@@ -148,8 +153,9 @@ void evaluate(const EvalArguments& arguments, const GlobalOptions& global) {
         "train with one split for all (--split-file)");
   }
   if (parts.back().name == "since") {
-    say(fmt::format("since: {} nodes got their label after the training, which nothing was fitted to",
-                    parts.back().nodes.size()));
+    const size_t since = parts.back().nodes.size();
+    say(fmt::format("since: {} got a label after the training, to which nothing was fitted",
+                    since == 1 ? "1 node" : fmt::format("{} nodes", since)));
   }
   if (global.json) {
     print_json(document);

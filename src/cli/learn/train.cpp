@@ -93,7 +93,8 @@ void refuse_beside_refit(const CLI::App& command) {
   TrainRequest any;
   std::vector<std::string> fixed{"--preset",         "--presets",    "--model",        "--split", "--seed",
                                  "--scale-features", "--split-file", "--split-column", "--resume"};
-  for (const Field& field : model_fields(any.model_options).fields()) {
+  const FieldTable of_model = model_fields(any.model_options);
+  for (const Field& field : of_model.fields()) {
     std::string option = "--" + field.name;
     std::replace(option.begin(), option.end(), '_', '-');
     fixed.push_back(option);

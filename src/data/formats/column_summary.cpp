@@ -52,6 +52,7 @@ class ColumnTaker {
       summary.format = format_of(column, summary, lenient);
       if (summary.tally().numbers == summary.present) {
         summary.kind = ColumnKind::kNumber;
+        if (trained != nullptr && trained->type == "0/1") check_truths(column, summary);
         if (guesses() && summary.format.decimal == ',') by_comma_.push_back(in_quotes(table_.name(column)));
         if (guesses() && table_.separator == ';' && all_ambiguous(summary.point)) doubtful_.push_back(column);
       } else if (trained != nullptr && !lenient) {
@@ -98,11 +99,25 @@ class ColumnTaker {
 
   [[noreturn]] void refuse_trained(size_t column, const ColumnSummary& summary) const {
     const CellPlace& place = summary.tally().first_other;
+    const bool truths = trained_column(column)->type == "0/1";
     fail_at_line(
         table_.label(), place.line,
-        fmt::format("{} in column {} is not a number, as all were in the training; mend it, or name it in "
-                    "--missing if it means no value",
-                    in_quotes(place.cell), in_quotes(table_.name(column))));
+        fmt::format(
+            "{} in column {} is {}, as all were in the training; mend it, or name it in --missing if it "
+            "means no value{}",
+            in_quotes(place.cell), in_quotes(table_.name(column)),
+            truths ? "neither true nor false" : "not a number",
+            truths ? "" : " (--decimal says which mark numbers have)"));
+  }
+
+  // Numbers where true and false were: 0 and 1 are the same.
+  void check_truths(size_t column, const ColumnSummary& summary) const {
+    for (const std::string& value : summary.values) {
+      const double number = *summary.number(value);
+      if (number == 0.0 || number == 1.0) continue;
+      fail(fmt::format("{}: column {} has {}, where the training had only true and false", table_.label(),
+                       in_quotes(table_.name(column)), in_quotes(value)));
+    }
   }
 
   bool guesses() const { return options_.decimal == "auto"; }

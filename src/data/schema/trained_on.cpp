@@ -10,6 +10,8 @@
 
 #include "core/sha256.h"
 #include "core/text.h"
+#include "data/formats/node_ids.h"
+#include "data/formats/node_text.h"
 
 namespace qw {
 namespace {
@@ -46,6 +48,15 @@ std::vector<uint64_t> row_hashes(const Features& features) {
   return rows;
 }
 
+// 1.0 is 1, as where edges meet a node table, unless that would make one id of two.
+std::vector<std::string> whole_ids(const std::vector<std::string>& ids, int64_t nodes) {
+  std::vector<std::string> whole;
+  whole.reserve(nodes);
+  for (int64_t node = 0; node < nodes; ++node)
+    whole.emplace_back(ids.empty() ? std::to_string(node) : std::string(without_zero_fraction(ids[node])));
+  return ids.empty() || are_distinct(whole) ? whole : ids;
+}
+
 std::vector<NodeId> places_by_id(const std::vector<std::string>& from, int64_t from_nodes,
                                  const std::vector<std::string>& to, int64_t to_nodes) {
   std::vector<NodeId> result(from_nodes, -1);
@@ -53,14 +64,13 @@ std::vector<NodeId> places_by_id(const std::vector<std::string>& from, int64_t f
     std::iota(result.begin(), result.begin() + std::min(from_nodes, to_nodes), NodeId{0});
     return result;
   }
-  const auto name = [](const std::vector<std::string>& ids, int64_t node) {
-    return ids.empty() ? std::to_string(node) : ids[node];
-  };
   std::unordered_map<std::string, NodeId> place;
   place.reserve(to_nodes);
-  for (int64_t node = 0; node < to_nodes; ++node) place.emplace(name(to, node), static_cast<NodeId>(node));
+  const std::vector<std::string> known = whole_ids(to, to_nodes);
+  for (int64_t node = 0; node < to_nodes; ++node) place.emplace(known[node], static_cast<NodeId>(node));
+  const std::vector<std::string> names = whole_ids(from, from_nodes);
   for (int64_t node = 0; node < from_nodes; ++node) {
-    const auto found = place.find(name(from, node));
+    const auto found = place.find(names[node]);
     if (found != place.end()) result[node] = found->second;
   }
   return result;
@@ -213,7 +223,8 @@ DataChanges changes_since(const TrainedOn& trained_on, const Dataset& dataset) {
     changes.features += !trained_on.schema.made_features && trained_on.feature_rows[node] != rows[now];
   }
   changes.nodes = trained_on.graph.num_nodes() + dataset.graph.num_nodes() - 2 * common;
-  changes.edges = count_different_edges(trained_on, dataset, place);
+  changes.directions = trained_on.graph.directed() != dataset.graph.directed();
+  if (!changes.directions) changes.edges = count_different_edges(trained_on, dataset, place);
   return changes;
 }
 
@@ -225,6 +236,7 @@ std::string DataChanges::text() const {
   add(labels, "label", "labels");
   add(edges, "edge", "edges");
   add(nodes, "node", "nodes");
+  if (directions) parts.emplace_back("the direction of the edges (--directed)");
   if (features > 0)
     parts.push_back(fmt::format("the features of {} {}", features, features == 1 ? "node" : "nodes"));
   if (parts.size() < 2) return parts.empty() ? "nothing" : parts[0];
