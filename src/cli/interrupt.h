@@ -1,11 +1,15 @@
 // Ctrl-C as a question.
 #pragma once
 
+#include <array>
 #include <csignal>
 
 namespace qw::cli {
 
-// While one lives, the first SIGINT is only remembered; the next one ends the program as always.
+inline constexpr int kInterruptedExit = 130;  // as a shell has it
+
+// While one lives, the first SIGINT or SIGTERM is only remembered; the next one ends the program as always.
+// Those that are ignored, as under nohup, stay so.
 class Interrupt {
  public:
   Interrupt() {
@@ -13,17 +17,23 @@ class Interrupt {
     struct sigaction remember = {};
     remember.sa_handler = [](int) { happened_ = 1; };
     remember.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &remember, &before_);
+    for (size_t k = 0; k < kSignals.size(); ++k) {
+      sigaction(kSignals[k], &remember, &before_[k]);
+      if (before_[k].sa_handler == SIG_IGN) sigaction(kSignals[k], &before_[k], nullptr);
+    }
   }
-  ~Interrupt() { sigaction(SIGINT, &before_, nullptr); }
+  ~Interrupt() {
+    for (size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &before_[k], nullptr);
+  }
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
   static bool happened() { return happened_ != 0; }
 
  private:
+  static constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
   static inline volatile std::sig_atomic_t happened_ = 0;
-  struct sigaction before_ = {};
+  std::array<struct sigaction, 2> before_ = {};
 };
 
 }  // namespace qw::cli

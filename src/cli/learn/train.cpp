@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/interrupt.h"
 #include "cli/learn/commands.h"
 #include "cli/learn/dry_run.h"
-#include "cli/learn/interrupt.h"
 #include "cli/learn/open_run.h"
 #include "cli/learn/options_text.h"
 #include "cli/learn/train_text.h"
@@ -237,12 +237,12 @@ void suit_request(const CLI::App& command, const Dataset& dataset, TrainArgument
 
 // Until it is done, or until Ctrl-C; then it says what is kept.
 std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArguments& arguments) {
-  const InterruptWatch watch;
+  const Interrupt interrupt;
   try {
     TrainingReport report(find_metric(dataset.targets.task, arguments.request.learn.metric).name);
     return train(dataset, arguments.request, arguments.out, [&](const TrainProgress& progress) {
       report.show(progress);
-      return !watch.interrupted();
+      return !Interrupt::happened();
     });
   } catch (const TrainingStopped&) {
     say(arguments.out.empty()

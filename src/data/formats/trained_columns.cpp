@@ -65,14 +65,20 @@ void use_trained_columns(const NodeText& nodes, LoadOptions& options, std::vecto
                                  targets = with_role(schema, "target");
   if (options.id.empty() && !ids.empty()) options.id = ids.front();
   const auto is_there = [&](const std::string& name) { return contains(names, name); };
-  if (options.target.empty() && std::all_of(targets.begin(), targets.end(), is_there))
+  const auto targets_there = std::count_if(targets.begin(), targets.end(), is_there);
+  if (options.target.empty() && targets_there == std::ssize(targets)) {
     options.target = join(targets, ",");
+  } else if (options.target.empty() && targets_there > 0) {
+    notes.push_back(fmt::format("{}: {} of the {} targets of the training are there: labels are left out",
+                                nodes.label, targets_there, targets.size()));
+  }
   std::vector<std::string> missing, extra;
   std::copy_if(features.begin(), features.end(), std::back_inserter(missing),
                [&](const std::string& name) { return !is_there(name); });
   if (!missing.empty()) {
-    fail(fmt::format("{}: there is no {}, which the training has as {}", nodes.label, in_words(missing),
-                     missing.size() == 1 ? "a feature" : "features"));
+    const bool one = missing.size() == 1;
+    fail(fmt::format("{}: there {} no {}, which the training has as {}", nodes.label, one ? "is" : "are",
+                     in_words(missing), one ? "a feature" : "features"));
   }
   options.features = features;
   options.drop.clear();

@@ -220,7 +220,7 @@ DataChanges changes_since(const TrainedOn& trained_on, const Dataset& dataset) {
     const bool relabelled = has_labels && label_text(trained_on.targets, static_cast<NodeId>(node)) !=
                                               label_text(dataset.targets, now);
     changes.labels += relabelled;
-    changes.features += !trained_on.schema.made_features && trained_on.feature_rows[node] != rows[now];
+    changes.features += trained_on.feature_rows[node] != rows[now];
   }
   changes.nodes = trained_on.graph.num_nodes() + dataset.graph.num_nodes() - 2 * common;
   changes.directions = trained_on.graph.directed() != dataset.graph.directed();
