@@ -19,7 +19,7 @@ import corpus
 import program
 
 GRAPH = "csbm:nodes=200,degree=6,features=16,classes=3,signal=0.5"
-NETWORK = ["--epochs", "200", "--patience", "0", "--checkpoint-every", "7"]
+NETWORK = ["--epochs", "100", "--patience", "0", "--checkpoint-every", "7"]
 TABLES = ["--edges", "FOLDER/edges.csv", "--nodes", "FOLDER/nodes.csv"]
 TRAININGS = {
     "ce": [GRAPH, "--solver", "ce", "--model", "gat", "--norm", "batch", *NETWORK],
