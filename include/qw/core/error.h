@@ -10,9 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // A run that cannot go on: the command-line program exits with 1.
 class Error : public std::runtime_error {

@@ -9,9 +9,7 @@
 #include <array>
 #include <cstdint>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 

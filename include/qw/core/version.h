@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct BuildInfo {
   std::string version;       // of qw

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct Work {
   int64_t flops = 0;  // a multiply-add counts 2

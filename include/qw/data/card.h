@@ -10,10 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/data/load.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct FileCard {
   std::string name{};    // in the data set's folder

@@ -3,11 +3,10 @@
 
 #include <filesystem>
 
-#include "qw/core/export.h"
 #include "qw/data/card.h"
 #include "qw/graph/dataset.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Throws qw::Error naming the first count that differs.
 void check_counts(const DatasetCard& card, const Dataset& dataset);

@@ -16,10 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/data/card.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct Progress {
   std::string dataset;

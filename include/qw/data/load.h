@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/data/schema.h"
 #include "qw/graph/dataset.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // How to read. Most matter for a person's own CSV only; `directed`, `self_loops`, `duplicate_edges`,
 // `one_hot`, `missing_features` and `split_file` hold for every format. The command line has the same names

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct DataSchema {
   std::string format;                // the reader or generator

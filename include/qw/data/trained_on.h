@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/data/schema.h"
 #include "qw/graph/dataset.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct TrainedOn {
   DataSchema schema;

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/features.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/split.h"
 #include "qw/graph/targets.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // What a column of a node table was taken for.
 struct TableColumn {

@@ -15,9 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 using NodeId = int32_t;  // up to 2^31 - 2 nodes; 32 bits because kernels are bound by memory traffic
 using EdgeId = int64_t;

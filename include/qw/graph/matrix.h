@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct CsrMatrix {
   std::vector<int64_t> offsets;  // [N + 1]

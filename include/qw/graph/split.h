@@ -7,11 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/targets.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Disjoint, ascending.
 struct Split {

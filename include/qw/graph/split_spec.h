@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct SplitMethod {
   std::string name;

@@ -5,10 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Connected components (weakly, in a directed graph), numbered by their smallest node.
 struct Components {

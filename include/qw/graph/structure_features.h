@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/features.h"
 #include "qw/graph/graph.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct StructureOptions {
   // Triangles are counted in O(E sqrt(E)) time; in graphs of more edges than this the column is left out.

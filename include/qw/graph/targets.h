@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class Task { kNone, kClassification, kMultiLabel, kRegression };
 

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 #include "qw/learn/metrics.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct Baseline {
   Metrics val, test;  // empty: it was not made

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/targets.h"
 #include "qw/learn/learner.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // What the validation nodes say.
 struct Calibration {

@@ -4,10 +4,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 class Ensemble {
  public:

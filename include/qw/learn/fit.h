@@ -16,10 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct FitOptions {
   std::string model = "gcn";            // the network: see models() in qw/nn/model.h

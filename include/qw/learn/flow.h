@@ -4,13 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/nn/parameters.h"
 #include "qw/ops/flow_step.h"
 #include "qw/ops/incidence.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct FlowOptions {
   FlowStepOptions step;  // its rule, rates and direction; the count is the flow's own

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/split.h"
 #include "qw/graph/targets.h"
@@ -23,7 +22,7 @@
 #include "qw/nn/edge_predictor.h"
 #include "qw/nn/model_file.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // What is learned from. Must outlive the learner.
 struct LearnInput {

@@ -9,11 +9,10 @@
 #include <filesystem>
 #include <string>
 
-#include "qw/core/export.h"
 #include "qw/data/trained_on.h"
 #include "qw/learn/scaling.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct TrainRequest;
 

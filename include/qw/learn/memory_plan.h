@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 #include "qw/learn/run.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // What of a data set the plan depends on.
 struct TrainingSize {

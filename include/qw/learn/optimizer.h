@@ -4,10 +4,9 @@
 #include <map>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/nn/parameters.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct Rates {
   double lr = 0.01;

@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Defaults are those of the published protocol. Ranges and texts: learn_fields() in
 // src/learn/learn_options.h.

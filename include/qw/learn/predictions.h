@@ -13,12 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 #include "qw/learn/certainty.h"
 #include "qw/learn/learner.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class NodePart : char { kNone, kTrain, kVal, kTest, kNew };
 const char* part_name(NodePart part);  // "", "train", "val", "test", "new"

@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "qw/core/error.h"
-#include "qw/core/export.h"
 #include "qw/graph/split_spec.h"
 #include "qw/learn/baselines.h"
 #include "qw/learn/certainty.h"
@@ -33,7 +32,7 @@
 #include "qw/learn/scaling.h"
 #include "qw/learn/trainer.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct TrainRequest {
   nlohmann::ordered_json data;          // how to load the data again: kept in config.json, not read

@@ -7,11 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/learn/learner.h"
 #include "qw/learn/metrics.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // One epoch: a step, then an evaluation of what came out.
 struct EpochRecord {

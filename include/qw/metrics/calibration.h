@@ -8,9 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 inline constexpr double kLeastTemperature = 0.01;
 inline constexpr double kMostTemperature = 100;

@@ -12,9 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // One class per node.
 struct ClassPredictions {

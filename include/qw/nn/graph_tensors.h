@@ -5,12 +5,11 @@
 
 #include <memory>
 
-#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/ops/incidence.h"
 #include "qw/ops/spmm.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // A square sparse matrix over the nodes.
 struct PropagationMatrix {

@@ -12,12 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/nn/graph_tensors.h"
 #include "qw/nn/node_matrix.h"
 #include "qw/nn/parameters.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Defaults are those of the published experiments. Names, ranges and texts: model_fields() in
 // model_options.h.

@@ -5,10 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "qw/core/export.h"
 #include "qw/nn/model.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // What it takes to make a model again.
 struct ModelConfig {

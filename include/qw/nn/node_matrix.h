@@ -5,12 +5,11 @@
 
 #include <memory>
 
-#include "qw/core/export.h"
 #include "qw/graph/features.h"
 #include "qw/ops/dropout.h"
 #include "qw/ops/spmm.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 class NodeMatrix {
  public:

@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // What a parameter is for decides which learning rate and weight decay it gets.
 enum class ParameterRole { kBackbone, kFilter, kTransport, kEdgePredictor };

@@ -3,10 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "qw/core/export.h"
 #include "qw/ops/dropout.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class Activation : int64_t { kNone, kRelu, kElu };
 

@@ -8,9 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // The CUDA devices of this machine; 0 where the library was built without CUDA.
 int cuda_devices();

@@ -5,9 +5,7 @@
 
 #include <tuple>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // For predictions z and labels y of a node, summed over its classes c:
 //   kSoftmax       KL(y | softmax(z)): for one class per node the cross-entropy -log softmax(z)_y

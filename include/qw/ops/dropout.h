@@ -4,9 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Names a mask. The layer keeps several dropouts of one epoch apart.
 struct DropoutKey {

@@ -15,10 +15,9 @@
 #include <limits>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/ops/divergence.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class EpochMetric : int64_t { kAccuracy, kMacroF1, kR2 };
 

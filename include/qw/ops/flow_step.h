@@ -3,9 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // The edges that carry flow. All on one device, contiguous.
 struct FlowEdges {

@@ -7,9 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // A graph as S sees it. All on one device, contiguous.
 struct IncidenceTensors {

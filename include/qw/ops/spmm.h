@@ -3,9 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Where the entries of a sparse matrix [R, K] are, and of its transpose: kept once, since the backward pass
 // needs both. All on one device, contiguous. For a symmetric matrix the transpose is the matrix itself: see

@@ -8,9 +8,7 @@
 #include <limits>
 #include <tuple>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // Where mass may move and what that costs. All on the device of the values; ids contiguous.
 struct TransportTensors {

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class PanelKind {
   kLines,

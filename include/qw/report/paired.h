@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "qw/core/export.h"
-
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class Verdict { kHelps, kHurts, kUndecided };
 const char* verdict_name(Verdict verdict);  // "helps", "hurts", "undecided"

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct Preset {
   std::string name;                // data/model/method

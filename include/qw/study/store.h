@@ -19,10 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // One run of one config.
 struct Trial {

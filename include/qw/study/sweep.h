@@ -29,12 +29,11 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/study/presets.h"
 #include "qw/study/store.h"
 #include "qw/study/work.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct Rung {
   int64_t configs = 0;  // how many of the best take part

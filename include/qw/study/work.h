@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/study/store.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct Lacking {
   std::vector<Trial> trials;  // to be done next, in the order of their importance

@@ -12,10 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 struct FlowPath {
   NodeId source = -1;

@@ -27,10 +27,9 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class TransportStatus {
   kOptimal,      // upper - lower is at most `gap` * upper, or 1e-9 * upper when a smaller gap was asked
