@@ -1,12 +1,14 @@
 """Seeded random damage to the bytes of a file."""
+import copy
 import gzip
 import io
+import json
 import re
 import zipfile
 import zlib
 
-NUMBERS = [b"1e308", b"-1e308", b"1e400", b"1e-320", b"-1", b"0", b"-0", b"nan", b"inf", b"-inf", b"null", b"true",
-           b"127", b"128", b"32768", b"65536", b"2147483647", b"2147483648", b"-2147483649", b"4294967296",
+NUMBERS = [b"1e308", b"-1e308", b"1e400", b"1e-320", b"-1", b"0", b"-0", b"nan", b"inf", b"-inf", b"null",
+           b"true", b"127", b"128", b"32768", b"65536", b"2147483647", b"2147483648", b"-2147483649", b"4294967296",
            b"9007199254740993", b"9223372036854775807", b"9223372036854775808", b"18446744073709551616",
            b"123456789012345678901234567890123456789012345678901234567890", b"0x10", b"1_000", b"1,5", b"1.2.3",
            b"0.30000000000000004", b"00012", b"1e", b"+5", b"--5", b"1" * 5000]
@@ -152,14 +154,67 @@ def mutate_zip(random, data, other):
     return packed.getvalue()
 
 
+JSON_VALUES = [None, True, -1, 0, 1, 2 ** 40, 2 ** 63, 0.5, 1e308, "", "nan", "x" * 5000, [], {}, [[]], [None],
+               {"": 0}]
+
+
+def places_in(document):
+    """Every (container, key) of a JSON document."""
+    inside = list(document.items()) if isinstance(document, dict) else list(enumerate(document))
+    found = [(document, key) for key, _ in inside]
+    for _, value in inside:
+        if isinstance(value, (dict, list)):
+            found += places_in(value)
+    return found
+
+
+def mutate_json(random, data, other):
+    """Still JSON, but with a value that is gone, another, or elsewhere."""
+    document = json.loads(data)
+    places = places_in(document) if isinstance(document, (dict, list)) else []
+    if not places:
+        return json.dumps(random.choice(JSON_VALUES)).encode()
+    container, key = random.choice(places)
+    how = random.randrange(3)
+    if how == 0:
+        del container[key]
+    elif how == 1:
+        container[key] = random.choice(JSON_VALUES)
+    else:
+        giver, other_key = random.choice(places)
+        container[key] = copy.deepcopy(giver[other_key])
+    return json.dumps(document).encode()
+
+
+def mutate_json_lines(random, data, other):
+    """Of documents one to a line, one of them."""
+    if b"}\n{" not in data:
+        return mutate_json(random, data, other)
+    lines = data.split(b"\n")
+    place = random.randrange(data.count(b"}\n{") + 1)
+    lines[place] = mutate_json(random, lines[place], other)
+    return b"\n".join(lines)
+
+
+def mutate_safetensors(random, data, other):
+    """The header, which stays as long as it says."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = mutate_json(random, data[8:end], other)
+    return len(header).to_bytes(8, "little") + header + data[end:]
+
+
 def mutate(random, data, other):
-    """`data` after some damage; `other` is any file to splice from. Archives are damaged inside or outside."""
+    """`data` after some damage, which archives and JSON get inside or outside; `other` is a file to splice from."""
     if random.random() < 0.7:
         try:
             if data.startswith(b"\x1f\x8b"):
                 return mutate_gzip(random, data, other)
             if data.startswith(b"PK"):
                 return mutate_zip(random, data, other)
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile):
+            if data[8:9] == b"{":
+                return mutate_safetensors(random, data, other)
+            if data[:1] in (b"{", b"["):
+                return mutate_json_lines(random, data, other)
+        except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile):
             pass
     return mutate_plain(random, data, other)

@@ -57,7 +57,7 @@ def damage_cell(rng, store):
     before = rng.choice(cells)[0] if cells else ""
     after = rng.choice(VALUES)
     if rng.random() < 0.7 and isinstance(before, str) and before:
-        after = mutate.mutate_plain(rng, before.encode(), before.encode())
+        after = mutate.mutate(rng, before.encode(), before.encode())
         after = after.decode(errors="replace") if rng.random() < 0.9 else after
     where = f"WHERE {column} IS ?" if rng.random() < 0.8 else "WHERE ? IS NOT 1"
     database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? {where}", (after, before))
