@@ -240,13 +240,9 @@ class Trainings {
 };
 
 // A folder belongs to one request: going on with another would mix results.
-void claim_config(const std::filesystem::path& folder, const TrainRequest& request) {
-  const std::filesystem::path config = folder / "config.json";
-  const std::string wanted = json_text(to_json(request), 2) + "\n";
-  const auto begun = [&] { return json_text(to_json(read_request(folder)), 2) + "\n"; };
-  if (!std::filesystem::exists(config)) {
-    write_file_atomically(config, wanted);
-  } else if (begun() != wanted) {
+void check_config(const std::filesystem::path& folder, const TrainRequest& request) {
+  if (!std::filesystem::exists(folder / "config.json")) return;
+  if (to_json(read_request(folder)) != to_json(request)) {
     fail(fmt::format("{} was made by another request; choose another --out, or go on with it by --resume {}",
                      folder.string(), folder.string()));
   }
@@ -257,7 +253,7 @@ TrainingMemory claim_memory(const std::filesystem::path& folder, const TrainRequ
                             const Dataset& dataset) {
   if (!has_memory(folder)) {
     TrainingMemory memory = make_memory(dataset, request);
-    if (!is_of_older_qw(folder)) write_memory(folder, memory, request.command);
+    if (!is_of_older_qw(folder)) write_memory(folder, memory, request);
     return memory;
   }
   TrainingMemory memory = read_memory(folder);
@@ -325,7 +321,7 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   std::optional<FolderLock> lock;
   if (!folder.empty()) {
     lock.emplace(folder);
-    claim_config(folder, request);
+    check_config(folder, request);
   }
   const TrainingMemory memory =
       folder.empty() ? make_memory(dataset, request) : claim_memory(folder, request, dataset);

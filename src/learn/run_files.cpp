@@ -255,6 +255,7 @@ TrainRequest read_request(const std::filesystem::path& folder) {
 }
 
 bool is_of_older_qw(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "config.json")) return false;
   const Json config = read_json(folder / "config.json");
   return config.is_object() && config.contains("schema") && config.at("schema") == 1;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 constexpr const char* kSchemaFile = "schema.json";
+constexpr const char* kConfigFile = "config.json";
 
 Json to_json(const FeatureScaling& scaling) {
   return {{"kind", scaling.kind()}, {"mean", scaling.mean()}, {"factor", scaling.factor()}};
@@ -58,6 +60,17 @@ Split carried_over(const TrainedOn& earlier, const Split& before, const Dataset&
   return split;
 }
 
+// Of a training that was killed before its manifest was written.
+std::optional<std::string> command_of_begun(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const bool begun = std::filesystem::exists(folder / kConfigFile, ignored);
+  if (!begun || !std::filesystem::exists(folder / kSchemaFile, ignored)) return std::nullopt;
+  const Json schema = read_json(folder / kSchemaFile);
+  const bool has_command =
+      schema.is_object() && schema.contains("command") && schema.at("command").is_string();
+  return has_command ? std::optional(schema.at("command").get<std::string>()) : std::nullopt;
+}
+
 }  // namespace
 
 TrainingMemory make_memory(const Dataset& dataset, const TrainRequest& request) {
@@ -70,7 +83,7 @@ TrainingMemory make_memory(const Dataset& dataset, const TrainRequest& request) 
             FeatureScaling(request.scale_features, dataset)};
   }
   std::error_code ignored;
-  if (!std::filesystem::exists(std::filesystem::path(request.refit_flow) / "config.json", ignored))
+  if (!std::filesystem::exists(std::filesystem::path(request.refit_flow) / kConfigFile, ignored))
     fail(fmt::format("{} has no training whose flow could be refitted", request.refit_flow));
   if (!has_memory(request.refit_flow)) {
     fail(fmt::format(
@@ -92,12 +105,14 @@ TrainingMemory make_memory(const Dataset& dataset, const TrainRequest& request) 
 
 bool has_memory(const std::filesystem::path& folder) { return Manifest::exists_in(folder); }
 
+// The manifest comes last, so that a folder without one is begun again; config.json before it, so that one
+// who resumes finds the command of the beginning.
 void write_memory(const std::filesystem::path& folder, const TrainingMemory& memory,
-                  const std::string& command) {
+                  const TrainRequest& request) {
   const Fingerprint print = fingerprint(memory.trained_on);
   const Json schema{{"schema", kSchema},
                     {"qw", build_info().version},
-                    {"command", command},
+                    {"command", command_of_begun(folder).value_or(request.command)},
                     {"data", to_json(memory.trained_on.schema)},
                     {"scaling", to_json(memory.scaling)},
                     {"split", memory.trained_on.split},
@@ -105,8 +120,9 @@ void write_memory(const std::filesystem::path& folder, const TrainingMemory& mem
   write_file_atomically(folder / kTrainedOnFile, trained_on_bytes(memory.trained_on));
   write_file_atomically(folder / kSplitFile, split_csv(memory.trained_on));
   write_file_atomically(folder / kSchemaFile, json_text(schema, 2) + "\n");
+  write_file_atomically(folder / kConfigFile, json_text(to_json(request), 2) + "\n");
   Manifest manifest(folder);
-  for (const char* name : {kTrainedOnFile, kSplitFile, kSchemaFile, "config.json"}) manifest.add(name);
+  for (const char* name : {kTrainedOnFile, kSplitFile, kSchemaFile, kConfigFile}) manifest.add(name);
   manifest.write();
 }
 

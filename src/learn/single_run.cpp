@@ -39,7 +39,12 @@ SingleRun::SingleRun(const Dataset& dataset, const Training& training, Split spl
       seed_(seed_of_run(training.request, training.run)),
       split_(std::move(split)) {
   if (!folder_.empty()) done_ = read_result(folder_);
-  if (done_) return;
+  if (done_) {
+    std::error_code ignored;
+    std::filesystem::remove(checkpoint_path(folder_),
+                            ignored);  // of one that was killed just before it did so
+    return;
+  }
   const TrainRequest& request = training_.request;
   scaling_ = scaling_for(split_);
   targets_ = scaling_.apply(dataset.targets);

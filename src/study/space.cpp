@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "core/json.h"
@@ -39,9 +40,10 @@ class Description {
     if (std::find(strategies.begin(), strategies.end(), strategy) == strategies.end()) {
       fail_usage(fmt::format("{}: \"strategy\" {}", file_, unknown_name(strategy, strategies)));
     }
-    samples = number(document, "samples", 24, 1);
-    runs = number(document, "runs", 10, 1);
-    first_runs = number(document, "first_runs", 1, 1);
+    constexpr int64_t kMostSamples = 100'000, kMostRuns = 1'000'000;
+    samples = number(document, "samples", 24, 1, kMostSamples);
+    runs = number(document, "runs", 10, 1, kMostRuns);
+    first_runs = number(document, "first_runs", 1, 1, kMostRuns);
     seed = number(document, "seed", 1, 0);
     keep = share(document, "keep", 1.0 / 3);
     common_ = layer(document);
@@ -147,12 +149,14 @@ class Description {
     return object.at(name).get<std::string>();
   }
 
-  int64_t number(const Json& object, const char* name, int64_t otherwise, int64_t least) const {
+  int64_t number(const Json& object, const char* name, int64_t otherwise, int64_t least,
+                 int64_t most = std::numeric_limits<int64_t>::max()) const {
     if (!object.contains(name)) return otherwise;
     const Json& value = object.at(name);
     if (!value.is_number_integer() || value.get<int64_t>() < least) {
       fail_usage(fmt::format("{}: \"{}\" needs a whole number from {} on", file_, name, least));
     }
+    if (value.get<int64_t>() > most) fail_usage(fmt::format("{}: \"{}\" is above {}", file_, name, most));
     return value.get<int64_t>();
   }
 

@@ -26,6 +26,7 @@ class SqliteStatement {
   void run();  // to its end, and ready to be bound anew
   void reset();
 
+  bool is_integer(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
   int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
   double number(int column) const;  // NaN, which SQLite keeps as NULL, where there is none
   std::string text(int column) const;
@@ -40,7 +41,8 @@ class SqliteStatement {
 
 class SqliteDatabase {
  public:
-  // Waits up to a minute for other processes wherever they are in each other's way, and says so after a second.
+  // Waits up to a minute for other processes wherever they are in each other's way, and says so after a
+  // second.
   explicit SqliteDatabase(const std::filesystem::path& path);
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;

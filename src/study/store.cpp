@@ -125,10 +125,10 @@ RunResult result_of(const std::string& summary, const std::filesystem::path& sto
   try {
     RunResult result = result_from_json(json);
     result.step_ms = json.value(kStepMs, 0.0);
-    return result;
-  } catch (const nlohmann::json::exception&) {
-    fail(fmt::format("{}: a stored result is none", store.string()));
+    if (!result.val.empty() && !result.test.empty()) return result;
+  } catch (const nlohmann::json::exception&) {  // said below
   }
+  fail(fmt::format("{}: is damaged: a stored result is none", store.string()));
 }
 
 }  // namespace
@@ -234,13 +234,17 @@ std::vector<int64_t> ResultStore::configs_of(const std::vector<TrainRequest>& re
 
 nlohmann::ordered_json ResultStore::options_of(int64_t config) {
   SqliteStatement find(database_->connection, "SELECT options FROM config WHERE id = ?");
-  QW_ASSERT(find.bind(config).row());
+  if (!find.bind(config).row())
+    fail(fmt::format("{}: is damaged: it has results of options that are not there",
+                     database_->path.string()));
   return parse_json(find.text(0), database_->path.string() + ": stored options");
 }
 
 TrainRequest ResultStore::request_of(int64_t config) {
   Json options = options_of(config);
   TrainRequest request;
+  if (!options.is_object() || !options.contains("data"))
+    fail(fmt::format("{}: is damaged: stored options name no data", database_->path.string()));
   request.data = options.at("data");
   options.erase("data");
   set_options(request, options, database_->path.string());
@@ -264,6 +268,8 @@ TrialScores ResultStore::scores() {
   TrialScores scores;
   SqliteStatement all(database_->connection, "SELECT config, run, val, error FROM result");
   while (all.row()) {
+    if (!all.is_integer(0) || !all.is_integer(1))
+      fail(fmt::format("{}: is damaged: a result belongs to no trial", database_->path.string()));
     scores[{all.integer(0), all.integer(1)}] = all.text(3).empty() ? all.number(2) : std::nan("");
   }
   return scores;

@@ -305,6 +305,24 @@ TEST(Run, GoesOnOnlyWithTheDataItBeganWith) {
   train(data, request, folder.path());
 }
 
+TEST(Run, KilledInBetweenItGoesOnToTheSameFiles) {
+  const test::TemporaryFolder folder;
+  const Dataset data = small_data();
+  TrainRequest request = small_request();
+  request.command = "qw train small";
+  train(data, request, folder.path());
+  const std::string schema = read_file(folder.path() / "schema.json");
+  // Before the manifest was written; then, after the summary, before the checkpoint was removed.
+  fs::remove(folder.path() / "manifest.json");
+  fs::remove_all(folder.path() / "run-0");
+  request.command = "qw train --resume small";
+  train(data, request, folder.path());
+  EXPECT_EQ(read_file(folder.path() / "schema.json"), schema);
+  folder.write("run-0/checkpoint.safetensors", "stale");
+  train(data, request, folder.path());
+  EXPECT_FALSE(fs::exists(folder.path() / "run-0/checkpoint.safetensors"));
+}
+
 TEST(Run, OneProcessAtATimeWritesToAFolder) {
   const test::TemporaryFolder folder;
   const FolderLock lock(folder.path());

@@ -237,7 +237,8 @@ TEST(Presets, AreReadAndFoundByName) {
   const test::TemporaryFolder folder;
   EXPECT_EQ(to_json(read_presets(folder.write("p.json", document.dump()))), document);
   const std::filesystem::path bad = folder.write("bad.json", "{");
-  EXPECT_EQ(test::error_of([&] { read_presets(bad); }), bad.string() + ": is not JSON: something is wrong at byte 2");
+  EXPECT_EQ(test::error_of([&] { read_presets(bad); }),
+            bad.string() + ": is not JSON: something is wrong at byte 2");
   ExperimentOptions options;
   options.presets = read;
   options.datasets = {"cora"};

@@ -221,6 +221,8 @@ TEST(Space, SaysWhatIsWrongWithMembers) {
     }
   }
   EXPECT_EQ(is("seed", -1), "f: \"seed\" needs a whole number from 0 on");
+  EXPECT_EQ(is("runs", 1000000000000), "f: \"runs\" is above 1000000");
+  EXPECT_EQ(is("samples", 1000000000), "f: \"samples\" is above 100000");
   for (const Json& keep : {Json(0), Json(1), Json(-0.5), Json("half")}) {
     EXPECT_EQ(is("keep", keep), "f: \"keep\" needs a number between 0 and 1");
   }

@@ -92,6 +92,39 @@ TEST_F(Store, ResultsSurviveClosing) {
   EXPECT_THAT(store.claim({good, bad}, 9), IsEmpty()) << "what failed is done, too";
 }
 
+TEST_F(Store, DamageIsNamed) {
+  int64_t config = 0;
+  {
+    ResultStore store(file());
+    config = store.config_of(test::tiny_request());
+    store.put({config, 0}, test::measured(0.5, 0.5));
+  }
+  const auto refusal = [&](const char* sql, const auto& use) {
+    std::filesystem::copy_file(file(), file().string() + ".whole",
+                               std::filesystem::copy_options::overwrite_existing);
+    SqliteDatabase(file()).execute(sql);
+    std::string error;
+    {
+      ResultStore store(file());
+      error = test::error_of([&] { use(store); });
+    }
+    std::filesystem::rename(file().string() + ".whole", file());
+    return error;
+  };
+  const std::string place = file().string() + ": ";
+  const auto find = [&](ResultStore& store) { store.find({config, 0}); };
+  EXPECT_EQ(refusal("UPDATE result SET run = 'x'", [](ResultStore& store) { store.scores(); }),
+            place + "is damaged: a result belongs to no trial");
+  EXPECT_EQ(refusal("UPDATE result SET summary = '{}'", find), place + "is damaged: a stored result is none");
+  EXPECT_EQ(refusal("UPDATE result SET summary = '{'", find),
+            place + "a stored result: is not JSON: something is wrong at byte 2");
+  const auto options = [&](ResultStore& store) { store.request_of(config); };
+  EXPECT_EQ(refusal("DELETE FROM config", options),
+            place + "is damaged: it has results of options that are not there");
+  EXPECT_EQ(refusal("UPDATE config SET options = '[1]'", options),
+            place + "is damaged: stored options name no data");
+}
+
 TEST_F(Store, TimesAreKept) {
   ResultStore store(file());
   const int64_t config = store.config_of(test::tiny_request());

@@ -30,7 +30,8 @@ TrainingMemory make_memory(const Dataset& dataset, const TrainRequest& request);
 bool has_memory(const std::filesystem::path& folder);
 // Throws qw::Error when a file is missing, is not in order, or is not the one that was written.
 TrainingMemory read_memory(const std::filesystem::path& folder);
+// And config.json.
 void write_memory(const std::filesystem::path& folder, const TrainingMemory& memory,
-                  const std::string& command);
+                  const TrainRequest& request);
 
 }  // namespace qw

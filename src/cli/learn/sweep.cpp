@@ -91,6 +91,7 @@ ShownConfig shown(ResultStore& store, const RankedConfig& ranked) {
   ShownConfig config{ranked, store.options_of(ranked.config), {}, {}, {}};
   for (int64_t run = 0; run < ranked.runs; ++run) {
     const std::optional<StoredResult> stored = store.find({ranked.config, run});
+    if (!stored) fail(fmt::format("qw sweep: run {} of these options is gone from the store", run));
     const bool failed = !stored->error.empty();
     if (config.error.empty()) config.error = stored->error;
     config.val.push_back(failed ? std::nan("") : stored->result.val.front().second);
