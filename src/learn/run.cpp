@@ -251,18 +251,25 @@ void check_config(const std::filesystem::path& folder, const TrainRequest& reque
 // What the folder keeps of the data, which must not have changed since; made where it is new.
 TrainingMemory claim_memory(const std::filesystem::path& folder, const TrainRequest& request,
                             const Dataset& dataset) {
-  if (!has_memory(folder)) {
+  const bool begun = std::filesystem::exists(run_folder(folder, 0));
+  if (!has_memory(folder) && (!begun || is_of_older_qw(folder))) {
     TrainingMemory memory = make_memory(dataset, request);
     if (!is_of_older_qw(folder)) write_memory(folder, memory, request);
     return memory;
   }
   TrainingMemory memory = read_memory(folder);
   const DataChanges changes = changes_since(memory.trained_on, dataset);
-  if (!changes.none() || changes.reordered) {
+  if (!changes.none()) {
     fail(fmt::format(
-        "{} cannot go on: {} since it began; train anew with another --out, or fit the flow to new "
-        "labels with --refit-flow",
-        folder.string(), changes.none() ? "the nodes stand in another order" : changes.text() + " changed"));
+        "{} cannot go on: {} changed since it began; train anew with another --out, or fit the flow to "
+        "new labels with --refit-flow",
+        folder.string(), changes.text()));
+  }
+  if (changes.reordered) {
+    fail(fmt::format(
+        "{} cannot go on: the nodes stand in another order than when it began; put them back, or train "
+        "anew with another --out",
+        folder.string()));
   }
   return memory;
 }

@@ -264,6 +264,14 @@ void check_run_file(const std::filesystem::path& folder, const std::string& name
   if (const std::optional<Manifest> manifest = manifest_of(folder)) manifest->check(name);
 }
 
+void check_finished_run(const std::filesystem::path& run_folder) {
+  const std::optional<Manifest> manifest = manifest_of(run_folder);
+  if (!manifest) return;
+  for (const char* name : {"model.json", "model.safetensors", "flow.safetensors", "calibration.json"}) {
+    if (manifest->lists(name)) manifest->check(name);
+  }
+}
+
 FolderLock::FolderLock(const std::filesystem::path& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);

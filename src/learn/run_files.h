@@ -38,6 +38,8 @@ bool is_of_older_qw(const std::filesystem::path& folder);
 // A file of a training's or a run's folder, checked against its manifest; folders of an older qw have none.
 std::string read_run_file(const std::filesystem::path& folder, const std::string& name);
 void check_run_file(const std::filesystem::path& folder, const std::string& name);
+// All that a prediction needs.
+void check_finished_run(const std::filesystem::path& run_folder);
 
 // Refuses a second process that would write to the folder: it is locked until this is gone, also by a kill.
 class FolderLock {

@@ -40,6 +40,7 @@ SingleRun::SingleRun(const Dataset& dataset, const Training& training, Split spl
       split_(std::move(split)) {
   if (!folder_.empty()) done_ = read_result(folder_);
   if (done_) {
+    check_finished_run(folder_);
     std::error_code ignored;
     std::filesystem::remove(checkpoint_path(folder_),
                             ignored);  // of one that was killed just before it did so

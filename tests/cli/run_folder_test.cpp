@@ -385,7 +385,7 @@ TEST_F(RunFolder, ShuffledRowsMoveNothing) {
   }
   const CommandResult resumed = qw({"train", "--resume", out_, "--quiet"});
   EXPECT_EQ(resumed.exit_code, 1);
-  EXPECT_THAT(resumed.err, HasSubstr("cannot go on: the nodes stand in another order since it began"));
+  EXPECT_THAT(resumed.err, HasSubstr("cannot go on: the nodes stand in another order than when it began"));
 }
 
 // Any permutation of rows, columns and the order in which categories occur leaves predictions as they are.
@@ -484,6 +484,19 @@ TEST_F(RunFolder, OptionsThatWouldBeIgnoredAreErrors) {
   const CommandResult features = qw({"predict", out_, "--edges", file("edges.csv"), "--features", "age"});
   EXPECT_EQ(features.exit_code, 2);
   EXPECT_THAT(features.err, HasSubstr("option '--features' is unknown"));
+}
+
+TEST_F(RunFolder, DamageIsNoticedByResumeAndADeletedManifestByAll) {
+  train();
+  const std::string model = out_ + "/run-0/model.safetensors", written = read_file(model);
+  std::filesystem::remove(model);
+  expect_refused({"train", "--resume", out_, "--quiet"}, 1,
+                 "qw: " + model + ": cannot read: No such file or directory");
+  write_file_atomically(model, written);
+  std::filesystem::remove(out_ + "/manifest.json");
+  for (const Arguments& use :
+       {Arguments{"predict", out_, "--quiet"}, Arguments{"train", "--resume", out_, "--quiet"}})
+    expect_refused(use, 1, "qw: " + out_ + "/manifest.json: cannot read: No such file or directory");
 }
 
 TEST_F(RunFolder, OfAnOlderQwIsReadWithARemark) {

@@ -149,8 +149,8 @@ OpenedRun open_run(const RunArguments& arguments) {
                           opened.request.runs - 1, arguments.run));
   }
   opened.folder = finished_run(arguments.folder, arguments.run);
-  opened.memory = has_memory(arguments.folder) ? read_memory(arguments.folder)
-                                               : memory_of_old_layout(arguments, opened.request, config);
+  opened.memory = is_of_older_qw(arguments.folder) ? memory_of_old_layout(arguments, opened.request, config)
+                                                   : read_memory(arguments.folder);
   opened.dataset =
       load_again(arguments, data_as_trained(arguments.data, opened.request, opened.memory, config));
   const DataChanges changes = changes_since(opened.memory.trained_on, opened.dataset);
