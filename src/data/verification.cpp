@@ -8,8 +8,8 @@
 
 #include "core/file.h"
 #include "core/json.h"
-#include "data/cache.h"
 #include "core/sha256.h"
+#include "data/cache.h"
 #include "qw/core/error.h"
 
 namespace qw {
