@@ -13,9 +13,9 @@ inline constexpr int kInterruptedExit = 130;  // as a shell has it
 class Interrupt {
  public:
   Interrupt() {
-    happened_ = 0;
+    interrupted = 0;
     struct sigaction remember = {};
-    remember.sa_handler = [](int) { happened_ = 1; };
+    remember.sa_handler = [](int) { interrupted = 1; };
     remember.sa_flags = static_cast<int>(SA_RESETHAND);
     for (size_t k = 0; k < kSignals.size(); ++k) {
       sigaction(kSignals[k], &remember, &before_[k]);
@@ -28,11 +28,11 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  static bool happened() { return happened_ != 0; }
+  static bool happened() { return interrupted != 0; }
 
  private:
   static constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
-  static inline volatile std::sig_atomic_t happened_ = 0;
+  static inline volatile std::sig_atomic_t interrupted = 0;
   std::array<struct sigaction, 2> before_ = {};
 };
 
