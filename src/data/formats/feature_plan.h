@@ -31,7 +31,8 @@ struct FeaturePlan {
     FeatureColumn column{source, static_cast<int64_t>(names.size()), 0, true};
     for (const std::string& value : values) {
       column.category.emplace(value, static_cast<int64_t>(names.size()));
-      names.push_back(name + "=" + value);
+      names.push_back(name + "=");
+      names.back() += value;
     }
     columns.push_back(std::move(column));
   }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/sha256.h"
@@ -80,7 +81,10 @@ std::vector<NodeId> places_by_id(const std::vector<std::string>& from, int64_t f
 struct PlacedEdge {
   NodeId head, tail;
   double weight, cost;
-  auto operator<=>(const PlacedEdge&) const = default;
+
+  bool operator<(const PlacedEdge& other) const {
+    return std::tie(head, tail, weight, cost) < std::tie(other.head, other.tail, other.weight, other.cost);
+  }
 };
 
 PlacedEdge placed_edge(const Graph& graph, EdgeId e, const std::vector<NodeId>& place) {
