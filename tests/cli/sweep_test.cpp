@@ -248,7 +248,8 @@ TEST_F(SweepCommand, SaysWhyOptionsFailed) {
   expect_refused({"sweep", sweep, "--store", store("s.db"), "--samples", "3"}, 2,
                  "qw sweep: " + sweep + " is a grid, which has no samples");
   const CommandResult result = qw({"sweep", sweep, "--store", store("s.db")});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("qw sweep: karate: all its options failed, the first with: epoch 0: "));
   EXPECT_THAT(result.out, HasSubstr("failed"));
   EXPECT_THAT(result.out, HasSubstr("is not finite"));
   const CommandResult presets = qw({"sweep", "presets", store("s.db")});
