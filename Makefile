@@ -7,17 +7,15 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test build configure deps lint format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu program install tarball deb test-packages clean
+.PHONY: help demo test build configure deps lint format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu installed install tarball deb test-packages clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-demo: program ## build the program, then show it at work on built-in graphs, offline
-	@tools/demo.sh $(QW)
-
-program: deps
+demo: deps ## build the program, then show it at work on built-in graphs, offline
 	@$(MAKE) --no-print-directory configure
 	cmake --build $(BUILD) -j $(JOBS) --target qw_cli
+	@tools/demo.sh $(QW)
 
 test: build ## build, then run the whole test suite
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS)
@@ -70,13 +68,17 @@ bench-peers: build ## time training steps beside plain PyTorch: cross-entropy, t
 bench-gpu: ## build, test and measure on an NVIDIA GPU in ten minutes, beside PyTorch Geometric (GPU_PARTS)
 	bench/gpu.sh $(GPU_PARTS)
 
-install: program ## install under PREFIX (default /usr/local)
+installed: deps
+	@$(MAKE) --no-print-directory configure
+	cmake --build $(BUILD) -j $(JOBS) --target qw_installed
+
+install: installed ## install under PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)
 
-tarball: program ## a relocatable archive in build/PRESET/packages
+tarball: installed ## a relocatable archive in build/PRESET/packages
 	cpack --config $(BUILD)/CPackConfig.cmake -G TGZ
 
-deb: program ## Debian packages qw, libqw0 and libqw-dev in build/PRESET/packages
+deb: installed ## Debian packages qw, libqw0 and libqw-dev in build/PRESET/packages
 	@tools/install_packages.sh package
 	cpack --config $(BUILD)/CPackConfig.cmake -G DEB
 

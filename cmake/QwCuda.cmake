@@ -54,8 +54,8 @@ function(qw_add_cuda_kernels name)
   target_compile_options(${name} PRIVATE --expt-relaxed-constexpr)
 endfunction()
 
-# libqw_torch again, with the CUDA kernels in place of the CPU's, run thread by thread: preloaded, it makes any test of
-# the operators a test of the kernels.
+# qw_torch_parts again, with the CUDA kernels in place of the CPU's, run thread by thread: it makes any test of the
+# operators a test of the kernels.
 function(qw_add_emulated_torch)
   set(emulated)
   foreach(kernel ${QW_CUDA_KERNELS})
@@ -85,9 +85,8 @@ function(qw_add_emulated_torch)
   target_include_directories(qw_ops_emulated PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(qw_ops_emulated PRIVATE torch)
   target_precompile_headers(qw_ops_emulated PRIVATE <ATen/ATen.h> <torch/library.h>)
-  add_library(qw_torch_emulated SHARED $<TARGET_OBJECTS:qw_kernels> $<TARGET_OBJECTS:qw_emulated>
-              $<TARGET_OBJECTS:qw_ops_emulated> $<FILTER:$<TARGET_OBJECTS:qw_ops>,EXCLUDE,${replaced}>)
-  set_target_properties(qw_torch_emulated PROPERTIES OUTPUT_NAME qw_torch SOVERSION 0 VERSION ${PROJECT_VERSION}
-                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/emulated)
-  target_link_libraries(qw_torch_emulated PUBLIC qw torch PRIVATE fmt::fmt OpenMP::OpenMP_CXX)
+  add_library(qw_torch_emulated_parts INTERFACE)
+  target_sources(qw_torch_emulated_parts INTERFACE $<TARGET_OBJECTS:qw_kernels> $<TARGET_OBJECTS:qw_emulated>
+                 $<TARGET_OBJECTS:qw_ops_emulated> $<FILTER:$<TARGET_OBJECTS:qw_ops>,EXCLUDE,${replaced}>)
+  target_link_libraries(qw_torch_emulated_parts INTERFACE torch fmt::fmt $<LINK_ONLY:OpenMP::OpenMP_CXX>)
 endfunction()

@@ -4,29 +4,15 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/qw)
 
-# Programs and libraries look for our libraries relative to themselves, and for a LibTorch that is not the system's where
-# it was found.
-function(qw_installed_in target folder)
-  file(RELATIVE_PATH libraries ${folder} ${CMAKE_INSTALL_FULL_LIBDIR})
-  if(libraries)
-    string(PREPEND libraries "/")
-  endif()
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN${libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
-endfunction()
-
-# qw_install_library(<target> <name>): the library, its CMake targets, its pkg-config file.
+# qw_install_library(<target> <name>): the library, its CMake targets, its pkg-config file. Libraries look for each other in
+# their own folder, and for a LibTorch that is not the system's where it was found.
 function(qw_install_library target name)
-  qw_installed_in(${target} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ${target} EXPORT ${name}-targets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries NAMELINK_COMPONENT development)
   install(EXPORT ${name}-targets NAMESPACE qw:: DESTINATION ${package_dir} COMPONENT development)
   configure_file(${CMAKE_SOURCE_DIR}/packaging/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
-endfunction()
-
-# Without a name or a date: the same bytes in every build.
-function(qw_gzip source result)
-  execute_process(COMMAND gzip -9nc ${source} OUTPUT_FILE ${result} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
 # For the pkg-config files.
@@ -46,12 +32,13 @@ if(QW_TORCH)
 endif()
 
 qw_install_library(qw qw)
-qw_installed_in(qw_cli ${CMAKE_INSTALL_FULL_BINDIR})
+add_custom_target(qw_installed DEPENDS qw qw_cli)  # all that is installed
 install(TARGETS qw_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 if(QW_TORCH)
   qw_install_library(qw_torch qw-torch)
   qw_install_library(qw_learning qw-learn)
-  qw_installed_in(qw_learn_cli ${CMAKE_INSTALL_FULL_LIBEXECDIR}/qw)
+  add_dependencies(qw_installed qw_torch qw_learning qw_learn_cli)
+  set_target_properties(qw_learn_cli PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS qw_learn_cli RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/qw COMPONENT program)
 endif()
 
@@ -63,7 +50,8 @@ install(FILES ${CMAKE_BINARY_DIR}/qwConfig.cmake ${CMAKE_BINARY_DIR}/qwConfigVer
         COMPONENT development)
 
 configure_file(${CMAKE_SOURCE_DIR}/packaging/qw.1.in ${CMAKE_BINARY_DIR}/qw.1 @ONLY)
-qw_gzip(${CMAKE_BINARY_DIR}/qw.1 ${CMAKE_BINARY_DIR}/qw.1.gz)
+execute_process(COMMAND gzip -9nc ${CMAKE_BINARY_DIR}/qw.1 OUTPUT_FILE ${CMAKE_BINARY_DIR}/qw.1.gz
+                COMMAND_ERROR_IS_FATAL ANY)
 install(FILES ${CMAKE_BINARY_DIR}/qw.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 
 include(${CMAKE_CURRENT_LIST_DIR}/QwPackages.cmake)

@@ -15,6 +15,10 @@ if(NOT Torch_FOUND)
 endif()
 message(STATUS "LibTorch ${Torch_VERSION} in ${TORCH_INSTALL_PREFIX}")
 
+# PyPI's libtorch.so exports parts of an old C++ library, std::filesystem::remove_all among them, which do not work: the real
+# one stands before it wherever both are linked.
+link_libraries(stdc++)
+
 set(QW_LIBTORCH_VERSION ${Torch_VERSION})
 if(TORCH_CUDA_LIBRARIES OR TARGET torch_cuda)
   set(QW_HAS_CUDA 1)

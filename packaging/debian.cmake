@@ -12,7 +12,7 @@ foreach(component program libraries development)
   file(GLOB_RECURSE binaries ${root}/bin/* ${root}/libexec/* ${root}/lib/*.so.*)
   foreach(binary ${binaries})
     if(NOT IS_SYMLINK ${binary})
-      file(RPATH_REMOVE FILE ${binary})
+      file(RPATH_REMOVE FILE ${binary})  # does nothing where there is none
     endif()
   endforeach()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Who may include whom: fails when a source breaks the table of docs/architecture.md.
 
-Reads the #include lines of include/qw and src; knows nothing else of C++.
+Reads the #include lines of include/qw and src, and how public headers open the namespace; knows nothing else of C++.
 """
 import pathlib
 import re
@@ -48,6 +48,8 @@ def violations(root):
             continue
         is_public = path.is_relative_to(root / "include")
         for number, line in enumerate(path.read_text().splitlines(), start=1):
+            if is_public and line.startswith("namespace qw"):
+                yield f"{path.relative_to(root)}:{number}: a public header opens `namespace QW_PUBLIC qw` (qw/core/export.h)"
             match = INCLUDE.match(line)
             if not match:
                 continue

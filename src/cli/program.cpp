@@ -22,10 +22,13 @@ namespace {
 
 enum ExitCode { kOk = 0, kRunFailed = 1, kBadUsage = 2 };
 
+// What is quoted in a message may have been read from a damaged file: a terminal gets no control characters.
 int report(const std::string& message, ExitCode code) {
   constexpr size_t kLongest = 1500;
+  std::string text;
+  for (const std::string& line : split(without_middle(message, kLongest), '\n')) text += escaped(line) + "\n";
   const bool says_so = message.starts_with("qw:") || message.starts_with("qw ");
-  fmt::print(stderr, "{}{}\n", says_so ? "" : "qw: ", without_middle(message, kLongest));
+  fmt::print(stderr, "{}{}", says_so ? "" : "qw: ", text);
   return code;
 }
 

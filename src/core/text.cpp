@@ -82,11 +82,9 @@ std::string in_quotes(std::string_view text) {
   return fmt::format("'{}{}'", printable(text.substr(0, end)), text.size() > end ? "..." : "");
 }
 
-std::string printable(std::string_view text) {
-  constexpr size_t kLongest = 200;
-  const size_t end = end_of_cut(text, kLongest);
+std::string escaped(std::string_view text) {
   std::string shown;
-  for (const char c : text.substr(0, end)) {
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       shown += fmt::format("\\x{:02x}", byte);
@@ -94,9 +92,15 @@ std::string printable(std::string_view text) {
       shown += c;
     }
   }
-  if (end < text.size())
-    shown += fmt::format("... ({} characters)", with_thousands(static_cast<int64_t>(text.size())));
   return shown;
+}
+
+std::string printable(std::string_view text) {
+  constexpr size_t kLongest = 200;
+  const size_t end = end_of_cut(text, kLongest);
+  if (end == text.size()) return escaped(text);
+  return fmt::format("{}... ({} characters)", escaped(text.substr(0, end)),
+                     with_thousands(static_cast<int64_t>(text.size())));
 }
 
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {

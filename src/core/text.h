@@ -18,7 +18,8 @@ std::string lower(std::string_view text);
 std::optional<int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
-// `text` with control characters as \xNN: one line, whatever it was.
+// `text` with control characters as \xNN: one line, whatever it was. printable() also cuts it to 200 bytes.
+std::string escaped(std::string_view text);
 std::string printable(std::string_view text);
 
 // printable() between single quotes, cut to 40 bytes at a character's end: safe in an error line.

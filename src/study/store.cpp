@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/json.h"
+#include "core/text.h"
 #include "qw/core/error.h"
 #include "study/sqlite.h"
 
@@ -89,9 +90,8 @@ void check_defaults(SqliteDatabase& database, const std::filesystem::path& path)
       } else if (find.text(0) != now) {
         fail(
             fmt::format("{}: was made when the default of {} was {}; it is {} now, and results would be "
-                        "mixed up: use another "
-                        "file",
-                        path.string(), option, find.text(0), now));
+                        "mixed up: use another file",
+                        path.string(), option, printable(find.text(0)), now));
       }
       find.reset();
     }

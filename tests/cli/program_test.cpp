@@ -32,6 +32,11 @@ TEST(Program, ErrorsOfLibrariesAreSaidInOurWords) {
   EXPECT_EQ(said_by([] { std::string().reserve(std::string::npos); }), "qw: out of memory\n");
 }
 
+TEST(Program, ControlCharactersOfAFileDoNotReachTheTerminal) {
+  EXPECT_EQ(said_by([] { throw std::runtime_error("a\x1b[31m \xc3\xa4\nand b"); }),
+            "qw: a\\x1b[31m \xc3\xa4\nand b\n");
+}
+
 TEST(Program, LinesAreNotLongerThanAPersonReads) {
   const std::string said =
       said_by([] { throw std::runtime_error("begin " + std::string(7000, 'x') + " end"); });

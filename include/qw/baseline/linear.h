@@ -6,11 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/features.h"
 #include "qw/graph/split.h"
 #include "qw/graph/targets.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // Multinomial logistic regression for classes (binary where two occur in training), one logistic regression
 // per label, ridge regression for values. Minimises, over the training nodes whose target is known,

@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // A run that cannot go on: the command-line program exits with 1.
 class Error : public std::runtime_error {

@@ -8,7 +8,9 @@
 #include <functional>
 #include <span>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // How many threads parallel work may use: at least 1, at most 8 per core. Starts at the number of cores this
 // process may run on.

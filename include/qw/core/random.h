@@ -9,7 +9,9 @@
 #include <array>
 #include <cstdint>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 

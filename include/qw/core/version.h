@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 struct BuildInfo {
   std::string version;       // of qw

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 struct Work {
   int64_t flops = 0;  // a multiply-add counts 2

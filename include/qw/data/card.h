@@ -10,9 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/data/load.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct FileCard {
   std::string name{};    // in the data set's folder

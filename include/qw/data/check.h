@@ -3,10 +3,11 @@
 
 #include <filesystem>
 
+#include "qw/core/export.h"
 #include "qw/data/card.h"
 #include "qw/graph/dataset.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // Throws qw::Error naming the first count that differs.
 void check_counts(const DatasetCard& card, const Dataset& dataset);

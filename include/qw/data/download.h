@@ -16,9 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/data/card.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct Progress {
   std::string dataset;

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/data/schema.h"
 #include "qw/graph/dataset.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // How to read. Most matter for a person's own CSV only; `directed`, `self_loops`, `duplicate_edges`,
 // `one_hot`, `missing_features` and `split_file` hold for every format. The command line has the same names

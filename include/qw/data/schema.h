@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct DataSchema {
   std::string format;                // the reader or generator

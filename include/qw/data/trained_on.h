@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/data/schema.h"
 #include "qw/graph/dataset.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct TrainedOn {
   DataSchema schema;

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/features.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/split.h"
 #include "qw/graph/targets.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // What a column of a node table was taken for.
 struct TableColumn {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 struct Features {
   int64_t rows = 0;

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // A contextual stochastic block model: `classes` groups of equal size (to one node); nodes * degree / 2
 // distinct edges, a share `homophily` of them within groups and the others between two, their ends uniform;

@@ -15,7 +15,9 @@
 #include <string>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 using NodeId = int32_t;  // up to 2^31 - 2 nodes; 32 bits because kernels are bound by memory traffic
 using EdgeId = int64_t;

@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct CsrMatrix {
   std::vector<int64_t> offsets;  // [N + 1]

@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/targets.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // Disjoint, ascending.
 struct Split {

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct SplitMethod {
   std::string name;

@@ -5,9 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // Connected components (weakly, in a directed graph), numbered by their smallest node.
 struct Components {

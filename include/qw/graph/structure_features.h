@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/features.h"
 #include "qw/graph/graph.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct StructureOptions {
   // Triangles are counted in O(E sqrt(E)) time; in graphs of more edges than this the column is left out.

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 #include "qw/learn/metrics.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct Baseline {
   Metrics val, test;  // empty: it was not made

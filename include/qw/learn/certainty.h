@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/targets.h"
 #include "qw/learn/learner.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // What the validation nodes say.
 struct Calibration {

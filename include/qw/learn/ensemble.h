@@ -4,9 +4,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 class Ensemble {
  public:

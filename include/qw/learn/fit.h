@@ -16,9 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct FitOptions {
   std::string model = "gcn";            // the network: see models() in qw/nn/model.h

@@ -4,12 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/nn/parameters.h"
 #include "qw/ops/flow_step.h"
 #include "qw/ops/incidence.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct FlowOptions {
   FlowStepOptions step;  // its rule, rates and direction; the count is the flow's own

@@ -3,11 +3,12 @@
 
 #include <span>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/targets.h"
 #include "qw/ops/divergence.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // The divergence that a task is trained with: softmax for classes, Bernoulli for 0/1 labels, least squares
 // for values. Throws qw::Error when there is nothing to learn.

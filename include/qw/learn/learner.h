@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/split.h"
 #include "qw/graph/targets.h"
@@ -22,7 +23,7 @@
 #include "qw/nn/edge_predictor.h"
 #include "qw/nn/model_file.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // What is learned from. Must outlive the learner.
 struct LearnInput {

@@ -9,10 +9,11 @@
 #include <filesystem>
 #include <string>
 
+#include "qw/core/export.h"
 #include "qw/data/trained_on.h"
 #include "qw/learn/scaling.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct TrainRequest;
 

@@ -10,10 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 #include "qw/learn/run.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // What of a data set the plan depends on.
 struct TrainingSize {

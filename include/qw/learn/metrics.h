@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/targets.h"
 #include "qw/learn/learner.h"
 #include "qw/metrics/metrics.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // Names and values, in the order to show them; the first is the one that counts.
 using Metrics = std::vector<std::pair<std::string, double>>;

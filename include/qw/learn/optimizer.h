@@ -4,9 +4,10 @@
 #include <map>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/nn/parameters.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct Rates {
   double lr = 0.01;

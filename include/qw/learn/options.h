@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // Defaults are those of the published protocol. Ranges and texts: learn_fields() in
 // src/learn/learn_options.h.

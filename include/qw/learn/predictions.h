@@ -13,11 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 #include "qw/learn/certainty.h"
 #include "qw/learn/learner.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 enum class NodePart : char { kNone, kTrain, kVal, kTest, kNew };
 const char* part_name(NodePart part);  // "", "train", "val", "test", "new"

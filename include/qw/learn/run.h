@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "qw/core/error.h"
+#include "qw/core/export.h"
 #include "qw/graph/split_spec.h"
 #include "qw/learn/baselines.h"
 #include "qw/learn/certainty.h"
@@ -32,7 +33,7 @@
 #include "qw/learn/scaling.h"
 #include "qw/learn/trainer.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct TrainRequest {
   nlohmann::ordered_json data;          // how to load the data again: kept in config.json, not read

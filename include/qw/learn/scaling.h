@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/dataset.h"
 #include "qw/learn/learner.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // How features are scaled: "rows" divides each row by its sum, the published preprocessing of bags of words;
 // "columns" brings each column to mean 0 and standard deviation 1, of sparse features to the deviation alone,

@@ -7,10 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/learn/learner.h"
 #include "qw/learn/metrics.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // One epoch: a step, then an evaluation of what came out.
 struct EpochRecord {

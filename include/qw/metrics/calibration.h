@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 inline constexpr double kLeastTemperature = 0.01;
 inline constexpr double kMostTemperature = 100;

@@ -15,7 +15,9 @@
 #include <span>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // The ceil((n + 1) * coverage)-th smallest of n scores. Infinity, so that sets hold everything, when that
 // rank is beyond n: n calibration nodes allow coverages up to n / (n + 1). Throws qw::UsageError unless

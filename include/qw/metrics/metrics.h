@@ -12,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // One class per node.
 struct ClassPredictions {

@@ -1,9 +1,10 @@
 // The edge-weight predictor: from what flows over an edge to the weight the model gives it.
 #pragma once
 
+#include "qw/core/export.h"
 #include "qw/nn/parameters.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // sigmoid(lin2(relu(lin1(flow)))) with one output, for flow [E, C] -> weights [E] in (0, 1); differentiable
 // by the flow and by the four parameters it adds as NAME.lin1.weight, ..., of role kEdgePredictor.

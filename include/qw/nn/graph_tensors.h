@@ -5,11 +5,12 @@
 
 #include <memory>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 #include "qw/ops/incidence.h"
 #include "qw/ops/spmm.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // A square sparse matrix over the nodes.
 struct PropagationMatrix {

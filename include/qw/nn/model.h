@@ -12,11 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/nn/graph_tensors.h"
 #include "qw/nn/node_matrix.h"
 #include "qw/nn/parameters.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // Defaults are those of the published experiments. Names, ranges and texts: model_fields() in
 // model_options.h.

@@ -5,9 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "qw/core/export.h"
 #include "qw/nn/model.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // What it takes to make a model again.
 struct ModelConfig {

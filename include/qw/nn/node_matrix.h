@@ -5,11 +5,12 @@
 
 #include <memory>
 
+#include "qw/core/export.h"
 #include "qw/graph/features.h"
 #include "qw/ops/dropout.h"
 #include "qw/ops/spmm.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 class NodeMatrix {
  public:

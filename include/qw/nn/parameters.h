@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // What a parameter is for decides which learning rate and weight decay it gets.
 enum class ParameterRole { kBackbone, kFilter, kTransport, kEdgePredictor };

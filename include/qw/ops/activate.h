@@ -3,9 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "qw/core/export.h"
 #include "qw/ops/dropout.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 enum class Activation : int64_t { kNone, kRelu, kElu };
 

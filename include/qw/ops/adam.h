@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // One step of torch.optim.Adam (not AdamW), in place: with g = gradient + weight_decay * parameter,
 //   m = beta1 m + (1 - beta1) g,    v = beta2 v + (1 - beta2) g^2,

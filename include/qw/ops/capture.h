@@ -8,7 +8,9 @@
 #include <memory>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // The CUDA devices of this machine; 0 where the library was built without CUDA.
 int cuda_devices();

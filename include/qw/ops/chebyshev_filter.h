@@ -3,9 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "qw/core/export.h"
 #include "qw/ops/spmm.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // sum over k of coefficients[k] T_k(M) x, with T_k the Chebyshev polynomials (T_0 = 1, T_1 = M, T_k = 2 M
 // T_{k-1} - T_{k-2}) and M the square sparse matrix `values` on `pattern`. The terms stay of the size of x

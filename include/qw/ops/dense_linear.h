@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // x [N, in] times the transpose of weight [out, in] -> [N, out]; float32 or float64 of one type. The same
 // bits for any number of threads: BLAS is called on blocks of rows whose size does not depend on it, and sums

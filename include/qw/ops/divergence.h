@@ -5,7 +5,9 @@
 
 #include <tuple>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // For predictions z and labels y of a node, summed over its classes c:
 //   kSoftmax       KL(y | softmax(z)): for one class per node the cross-entropy -log softmax(z)_y

@@ -4,7 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // Names a mask. The layer keeps several dropouts of one epoch apart.
 struct DropoutKey {

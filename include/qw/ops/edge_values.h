@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // Which edge stands behind each entry of a sparse matrix, and back: an undirected edge has two entries, a
 // directed one or a self-loop has one, an added self-loop is an entry without an edge. Both on one device,

@@ -15,9 +15,10 @@
 #include <limits>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/ops/divergence.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 enum class EpochMetric : int64_t { kAccuracy, kMacroF1, kR2 };
 

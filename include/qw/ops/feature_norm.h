@@ -4,7 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // As torch.nn.BatchNorm1d: weight * (x - mean) / sqrt(variance + eps) + bias by column, for x [N, C] and all
 // others [C]; float32 or float64 of one type. In training mean and variance are those of the N >= 2 rows (the

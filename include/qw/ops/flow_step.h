@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // The edges that carry flow. All on one device, contiguous.
 struct FlowEdges {

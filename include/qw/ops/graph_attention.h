@@ -3,9 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "qw/core/export.h"
 #include "qw/ops/spmm.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct GraphAttentionOptions {
   double negative_slope = 0.2;  // of the leaky_relu on the scores; finite

@@ -7,7 +7,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // A graph as S sees it. All on one device, contiguous.
 struct IncidenceTensors {

@@ -3,9 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "qw/core/export.h"
 #include "qw/ops/spmm.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // What becomes of the value v_ij, with d_i the sum of row i. A node is a row: it gathers from its columns.
 enum class Normalisation {

@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // Where the entries of a sparse matrix [R, K] are, and of its transpose: kept once, since the backward pass
 // needs both. All on one device, contiguous. For a symmetric matrix the transpose is the matrix itself: see

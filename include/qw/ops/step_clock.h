@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // Three counts on a CUDA device: of draws (which name the random numbers of dropouts), of the network's steps
 // and of the flow's. While a clock is in use, operators add to the epoch or step they are given what the

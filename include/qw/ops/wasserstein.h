@@ -8,7 +8,9 @@
 #include <limits>
 #include <tuple>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 // Where mass may move and what that costs. All on the device of the values; ids contiguous.
 struct TransportTensors {

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 enum class PanelKind {
   kLines,

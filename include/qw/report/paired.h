@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <span>
 
-namespace qw {
+#include "qw/core/export.h"
+
+namespace QW_PUBLIC qw {
 
 enum class Verdict { kHelps, kHurts, kUndecided };
 const char* verdict_name(Verdict verdict);  // "helps", "hurts", "undecided"

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct Preset {
   std::string name;                // data/model/method

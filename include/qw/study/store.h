@@ -19,9 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/learn/run.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // One run of one config.
 struct Trial {

@@ -29,11 +29,12 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/study/presets.h"
 #include "qw/study/store.h"
 #include "qw/study/work.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct Rung {
   int64_t configs = 0;  // how many of the best take part

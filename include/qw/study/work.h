@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/study/store.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct Lacking {
   std::vector<Trial> trials;  // to be done next, in the order of their importance

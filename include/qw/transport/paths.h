@@ -12,9 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct FlowPath {
   NodeId source = -1;

@@ -27,9 +27,10 @@
 #include <string>
 #include <vector>
 
+#include "qw/core/export.h"
 #include "qw/graph/graph.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 enum class TransportStatus {
   kOptimal,      // upper - lower is at most `gap` * upper, or 1e-9 * upper when a smaller gap was asked

@@ -167,6 +167,26 @@ int64_t count_different(const Graph& graph, const BuildReport& report, const std
   return different;
 }
 
+// Which of the given edges go from the lower to the higher number.
+std::vector<bool> ascending(const EdgeList& edges) {
+  std::vector<bool> result(edges.tails.size());
+  for (size_t e = 0; e < result.size(); ++e) result[e] = edges.tails[e] < edges.heads[e];
+  return result;
+}
+
+// Given edges beyond the first of their pair and direction.
+int64_t count_repeated(const BuildReport& report, const std::vector<bool>& ascends, int64_t num_edges) {
+  std::vector<bool> seen(2 * num_edges);
+  int64_t repeated = 0;
+  for (size_t e = 0; e < report.edge_of_given.size(); ++e) {
+    if (report.edge_of_given[e] < 0) continue;
+    const size_t arc = 2 * report.edge_of_given[e] + (ascends[e] ? 1 : 0);
+    repeated += seen[arc] ? 1 : 0;
+    seen[arc] = true;
+  }
+  return repeated;
+}
+
 }  // namespace
 
 Graph build_graph(EdgeList edges, const LoadOptions& options, const std::string& label,
@@ -176,19 +196,21 @@ Graph build_graph(EdgeList edges, const LoadOptions& options, const std::string&
   how.self_loops = policy_of(options.self_loops);
   how.duplicates = policy_of(options.duplicate_edges);
   const bool drops = how.duplicates == EdgePolicy::kDrop;
-  how.map_given_edges = drops && !(edges.costs.empty() && edges.weights.empty());
+  how.map_given_edges = drops;
   if (!drops && !options.directed) drop_mirrored(edges);
-  const std::vector<double> costs = how.map_given_edges ? edges.costs : std::vector<double>();
-  const std::vector<double> weights = how.map_given_edges ? edges.weights : std::vector<double>();
+  const std::vector<double> costs = drops ? edges.costs : std::vector<double>();
+  const std::vector<double> weights = drops ? edges.weights : std::vector<double>();
+  const std::vector<bool> ascends = drops ? ascending(edges) : std::vector<bool>();
   BuildReport report;
   Graph graph = with_label(label, [&] { return Graph::build(std::move(edges), how, &report); });
   if (report.self_loops > 0 && how.self_loops == EdgePolicy::kDrop) {
     notes.push_back(
         fmt::format("{} self-loops were dropped; --self-loops keep keeps them", report.self_loops));
   }
-  if (drops && options.directed && report.duplicates > 0) {
+  const int64_t repeated = count_repeated(report, ascends, graph.num_edges());
+  if (repeated > 0) {
     notes.push_back(
-        fmt::format("{} repeated edges were dropped; --duplicate-edges keep keeps them", report.duplicates));
+        fmt::format("{} repeated edges were dropped; --duplicate-edges keep keeps them", repeated));
   }
   const int64_t different = count_different(graph, report, costs, weights);
   if (different > 0) {
