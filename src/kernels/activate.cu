@@ -1,4 +1,4 @@
-#include "kernels/activate.h"
+#include "kernels/activation.h"
 
 #include <algorithm>
 #include <bit>
@@ -16,15 +16,6 @@ namespace {
 constexpr int kBlockThreads = 256;
 constexpr int64_t kMostBlocks = 2048;
 constexpr int kAtOnce = 4;  // quads that a thread has under way
-
-// What ELU keeps is never -0: so that marks what was dropped.
-template <class T>
-constexpr T kDropped = -T{0};
-template <class T>
-__device__ bool is_dropped(T value) {
-  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  return std::bit_cast<Word>(value) == Word{1} << (8 * sizeof(T) - 1);
-}
 
 template <class T>
 struct Mask {
@@ -48,24 +39,6 @@ struct Mask {
     for (int k = 0; k < 4; ++k) values[k] = bits[k] > last_dropped ? values[k] * scale : dropped;
   }
 };
-
-template <Activate kActivation, class T>
-__device__ T activated(T z) {
-  if constexpr (kActivation == Activate::kRelu) return z < 0 ? T{0} : z;
-  if constexpr (kActivation == Activate::kElu) {
-    const T low = std::exp(z < 0 ? z : T{0}) - T{1};
-    return z <= 0 ? low : z;  // 0, also for -0
-  }
-  return z;
-}
-
-// The gradient of z from that of a = activated(z), and a. Where relu cut, it is 0 whatever came in.
-template <Activate kActivation, class T>
-__device__ T pulled_back(T gradient, T a) {
-  if constexpr (kActivation == Activate::kRelu) return a <= 0 ? T{0} : gradient;
-  if constexpr (kActivation == Activate::kElu) return gradient * (a > 0 ? T{1} : a + T{1});
-  return gradient;
-}
 
 // How blocks share the elements. Four elements every `stride` quads are of the same four columns: a thread
 // that takes them has one bias for each, and one sum. Strides are cut into slices of one block's threads,

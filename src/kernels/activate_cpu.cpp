@@ -1,12 +1,10 @@
-#include "kernels/activate.h"
+#include "kernels/activation.h"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <type_traits>
 #include <vector>
 
-#include "kernels/exponential.h"
 #include "kernels/vectorise.h"
 #include "qw/core/parallel.h"
 
@@ -31,42 +29,12 @@ struct Partition {
   int64_t end(int64_t task) const { return std::min(rows, (task + 1) * rows_per_task); }
 };
 
-template <class T>
-using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-
-// By a mask, not by a choice: one instruction less where NaN must stay NaN. It must, so that a training that
-// has gone astray shows.
-template <class T>
-QW_INLINE T zero_where(bool condition, T value) {
-  return std::bit_cast<T>(std::bit_cast<Word<T>>(value) & ~(Word<T>{0} - Word<T>{condition}));
-}
-
-// What ELU keeps is never -0: so that marks what was dropped.
-template <class T>
-constexpr Word<T> kDropped = std::bit_cast<Word<T>>(-T{0});
-
+// kDropped where the condition holds.
 template <class T>
 QW_INLINE T mark_where(bool condition, T value) {
+  const auto sign = std::bit_cast<WordOf<T>>(kDropped<T>);
   const T zero = zero_where(condition, value);
-  return std::bit_cast<T>(std::bit_cast<Word<T>>(zero) | ((Word<T>{0} - Word<T>{condition}) & kDropped<T>));
-}
-
-template <Activate kActivation, class T>
-QW_INLINE T activated(T z) {
-  if constexpr (kActivation == Activate::kRelu) return zero_where(z < 0, z);
-  if constexpr (kActivation == Activate::kElu) {
-    const T low = exponential(z < 0 ? z : T{0}) - T{1};
-    return z <= 0 ? low : z;  // 0, also for -0
-  }
-  return z;
-}
-
-// The gradient of z from that of a = activated(z), and a. Where relu cut, it is 0 whatever came in.
-template <Activate kActivation, class T>
-QW_INLINE T pulled_back(T gradient, T a) {
-  if constexpr (kActivation == Activate::kRelu) return zero_where(a <= 0, gradient);
-  if constexpr (kActivation == Activate::kElu) return gradient * (a > 0 ? T{1} : a + T{1});
-  return gradient;
+  return std::bit_cast<T>(std::bit_cast<WordOf<T>>(zero) | ((WordOf<T>{0} - WordOf<T>{condition}) & sign));
 }
 
 template <class T>
@@ -156,7 +124,7 @@ QW_INLINE void backward_rows(const Backward<T>& b, int64_t begin, int64_t end) {
   const T scale = b.masks == nullptr || draws ? T{1} : b.masks->scale;
   for (int64_t i = first; i < last; ++i) {
     const T pulled = pulled_back<kActivation>(b.gradient[i] * scale, b.result[i] * keep);
-    const bool dropped = marked && std::bit_cast<Word<T>>(b.result[i]) == kDropped<T>;
+    const bool dropped = marked && is_dropped(b.result[i]);
     b.x_gradient[i] = zero_where(dropped, pulled);
   }
   if (draws) mask_range(*b.masks, first, last - first, b.x_gradient + first);

@@ -52,12 +52,7 @@ struct Adam {
 
     __device__ void update(const AdamFactors<T>& f) {
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        const T g = gradient[k] + f.weight_decay * parameter[k];
-        first[k] = f.beta1 * first[k] + f.fresh1 * g;
-        second[k] = f.beta2 * second[k] + f.fresh2 * g * g;
-        parameter[k] -= f.step_size * first[k] / (sqrt(second[k]) * f.root_scale + f.eps);
-      }
+      for (int k = 0; k < 4; ++k) adam_element(f, gradient[k], parameter[k], first[k], second[k]);
     }
 
     __device__ void store(const AdamTensor<T>& tensor, int64_t at, bool by_quad) const {

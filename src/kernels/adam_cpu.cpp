@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/adam.h"
 #include "kernels/adam_factors.h"
@@ -18,14 +17,7 @@ inline __attribute__((always_inline)) void update(const AdamFactors<T>& f, const
   const T* __restrict gradient = tensor.gradient;
   T* __restrict first = tensor.first_moment;
   T* __restrict second = tensor.second_moment;
-  for (int64_t i = begin; i < end; ++i) {
-    const T g = gradient[i] + f.weight_decay * parameter[i];
-    const T m = f.beta1 * first[i] + f.fresh1 * g;
-    const T v = f.beta2 * second[i] + f.fresh2 * g * g;
-    first[i] = m;
-    second[i] = v;
-    parameter[i] -= f.step_size * m / (std::sqrt(v) * f.root_scale + f.eps);
-  }
+  for (int64_t i = begin; i < end; ++i) adam_element(f, gradient[i], parameter[i], first[i], second[i]);
 }
 
 QW_MULTIVERSION void update_range(const AdamFactors<float>& factors, const AdamTensor<float>& tensor,

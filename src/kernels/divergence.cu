@@ -1,7 +1,4 @@
-#include "kernels/divergence.h"
-
-#include <cmath>
-
+#include "kernels/divergence_terms.h"
 #include "kernels/launch.cuh"
 
 namespace qw::kernels {
@@ -10,9 +7,7 @@ namespace {
 constexpr int kRowThreads = 512;
 constexpr int kSumThreads = 256;
 constexpr int64_t kMostBlocks = 1024;
-// Up to so many passes over rows, and bytes of gradient to zero, one block is faster than a second launch.
-constexpr int64_t kPassesOfOneBlock = 4;
-constexpr int64_t kBytesOfOneBlock = 256 << 10;
+constexpr int64_t kPassesOfOneBlock = 4;  // up to so many over rows one block is faster than a second launch
 
 enum class Form { kClasses, kSoftTargets, kLeastSquares, kBernoulli };
 
@@ -65,11 +60,6 @@ __device__ double sum_of_block(double value) {
   return sum;
 }
 
-template <class T>
-__device__ double entropy_term(T y) {
-  return y > 0 && y != 1 ? static_cast<double>(y) * log(static_cast<double>(y)) : 0.0;
-}
-
 template <class T, Form kForm>
 struct DivergenceOfRows {
   static constexpr int kThreads = kRowThreads;
@@ -77,7 +67,6 @@ struct DivergenceOfRows {
   double scale;
   int64_t rows_per_block;
   T* gradient;           // or null
-  int64_t zeroed;        // elements of it that this block, the only one, makes zero before
   double* sums;          // one a block
   double sum_factor;     // scale where the sum of the only block is the value
   const double* addend;  // of the only block, or null
@@ -98,8 +87,6 @@ struct DivergenceOfRows {
     return row.shift == nullptr ? row.z[c] : row.z[c] + row.shift[c];
   }
 
-  __device__ T weight_of(int c) const { return rows.class_weights == nullptr ? T{1} : rows.class_weights[c]; }
-
   __device__ void put(const Row& row, int c, T slope) const {
     if (row.gradient != nullptr) row.gradient[c] = slope * static_cast<T>(scale);
   }
@@ -116,7 +103,7 @@ struct DivergenceOfRows {
   __device__ double softmax(const Row& row) const {
     const T largest = largest_of(row);
     T sum = 0;
-    for (int c = row.lane; c < row.width; c += lanes) sum += exp(prediction(row, c) - largest);
+    for (int c = row.lane; c < row.width; c += lanes) sum += exponential(prediction(row, c) - largest);
     sum = sum_of_lanes(sum, lanes);
     if constexpr (kForm == Form::kClasses) {
       return row.width == 0 ? 0 : class_terms(row, largest, sum);
@@ -126,10 +113,10 @@ struct DivergenceOfRows {
   }
 
   __device__ double class_terms(const Row& row, T largest, T sum) const {
-    const T weight = weight_of(row.own);
+    const T weight = weight_of(rows, row.own);
     if (row.gradient != nullptr) {
       for (int c = row.lane; c < row.width; c += lanes) {
-        const T share = exp(prediction(row, c) - largest) * (weight / sum);
+        const T share = exponential(prediction(row, c) - largest) * (weight / sum);
         put(row, c, c == row.own ? share - weight : share);
       }
     }
@@ -143,47 +130,27 @@ struct DivergenceOfRows {
     double value = 0, mass = 0;
     for (int c = row.lane; c < row.width; c += lanes) {
       const T y = row.y[c];
-      if (y != y) continue;
-      const auto weight = static_cast<double>(weight_of(c));
-      const double log_probability = static_cast<double>(prediction(row, c) - largest) - log_sum;
-      value += weight * (entropy_term(y) - static_cast<double>(y) * log_probability);
+      if (is_unknown(y)) continue;
+      const auto weight = static_cast<double>(weight_of(rows, c));
+      value += softmax_value(y, weight, static_cast<double>(prediction(row, c) - largest) - log_sum);
       mass += weight * static_cast<double>(y);
     }
     mass = sum_of_lanes(mass, lanes);
     for (int c = row.lane; c < row.width; c += lanes) {
       const T y = row.y[c];
-      const T label = y != y ? T{0} : weight_of(c) * y;
-      put(row, c, static_cast<T>(mass) * exp(prediction(row, c) - largest) / sum - label);
+      const T label = is_unknown(y) ? T{0} : weight_of(rows, c) * y;
+      put(row, c, static_cast<T>(mass) * exponential(prediction(row, c) - largest) / sum - label);
     }
     return value;
   }
 
-  __device__ double least_squares(const Row& row) const {
+  template <class Term>
+  __device__ double sum_of_terms(const Row& row, const Term& term) const {
     double value = 0;
     for (int c = row.lane; c < row.width; c += lanes) {
-      const T y = row.y[c], weight = weight_of(c);
-      const T residual = y != y ? T{0} : prediction(row, c) - y;
-      value += static_cast<double>(weight) * static_cast<double>(residual) * static_cast<double>(residual);
-      put(row, c, 2 * weight * residual);
-    }
-    return value;
-  }
-
-  __device__ double bernoulli(const Row& row) const {
-    double value = 0;
-    for (int c = row.lane; c < row.width; c += lanes) {
-      const T y = row.y[c], z = prediction(row, c), weight = weight_of(c);
-      if (y != y) {
-        put(row, c, T{0});
-        continue;
-      }
-      const T decay = exp(z > 0 ? -z : z);
-      const T probability = (z > 0 ? T{1} : decay) / (1 + decay);
-      // log(1 + e^z) - y z, without overflow, plus the entropy of a label that is neither 0 nor 1.
-      const double softplus = (z > 0 ? static_cast<double>(z) : 0.0) + log(1.0 + static_cast<double>(decay));
-      value += static_cast<double>(weight) * (softplus - static_cast<double>(y) * static_cast<double>(z) +
-                                              entropy_term(y) + entropy_term(1 - y));
-      put(row, c, weight * (probability - y));
+      const DivergenceTerm<T> each = term(prediction(row, c), row.y[c], weight_of(rows, c));
+      value += each.value;
+      put(row, c, each.slope);
     }
     return value;
   }
@@ -201,18 +168,7 @@ struct DivergenceOfRows {
             lane};
   }
 
-  __device__ void zero_gradient() const {
-    const int64_t per_quad = 16 / sizeof(T), quads = zeroed / per_quad;
-    for (int64_t i = threadIdx.x; i < quads; i += kThreads) {
-      reinterpret_cast<int4*>(gradient)[i] = int4{0, 0, 0, 0};
-    }
-    const int64_t i = quads * per_quad + threadIdx.x;
-    if (i < zeroed) gradient[i] = T{0};
-    __syncthreads();
-  }
-
   __device__ void operator()() const {
-    if (zeroed > 0) zero_gradient();
     const int64_t begin = blockIdx.x * rows_per_block;
     const int64_t end = begin + rows_per_block < rows.count ? begin + rows_per_block : rows.count;
     const int in_pass = static_cast<int>(threadIdx.x) / lanes, at_once = kThreads / lanes;
@@ -220,9 +176,9 @@ struct DivergenceOfRows {
     for (int64_t first = begin; first < end; first += at_once) {
       const Row row = row_at(first + in_pass);
       if constexpr (kForm == Form::kLeastSquares) {
-        value += least_squares(row);
+        value += sum_of_terms(row, [](T z, T y, T weight) { return least_squares_term(z, y, weight); });
       } else if constexpr (kForm == Form::kBernoulli) {
-        value += bernoulli(row);
+        value += sum_of_terms(row, [](T z, T y, T weight) { return bernoulli_term(z, y, weight); });
       } else {
         value += softmax(row);
       }
@@ -252,51 +208,22 @@ struct ScaledSum {
   }
 };
 
-// LibTorch's own zeros would not be merged.
-struct Zeros {
-  static constexpr int kThreads = 256;
-  char* bytes;  // aligned to 16
-  int64_t count;
-
-  __device__ void operator()() const {
-    const int64_t at = (blockIdx.x * int64_t{kThreads} + threadIdx.x) * 16;
-    if (at + 16 <= count) {
-      *reinterpret_cast<int4*>(bytes + at) = int4{0, 0, 0, 0};
-    } else {
-      for (int64_t i = at; i < count; ++i) bytes[i] = 0;
-    }
-  }
-};
-
-template <Form kForm, class T>
-void launch_rows(const Division& division, const LabelledRows<T>& rows, double scale, T* gradient,
-                 int64_t zeroed, double* sums, Stream stream) {
-  launch(DivergenceOfRows<T, kForm>{rows, scale, division.rows_per_block, gradient, zeroed, sums,
-                                    division.blocks == 1 ? scale : 1.0, division.lanes},
-         division.blocks, stream);
-}
-
 }  // namespace
 
 int64_t divergence_blocks(int64_t count, int64_t width) { return division_of(count, width).blocks; }
 
 template <class T>
-void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, int64_t num_nodes, double scale,
-                     T* gradient, double* partials, const double* addend, double* value, Stream stream) {
+void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, double scale, T* gradient,
+                     double* partials, const double* addend, double* value, Stream stream) {
   LabelledRows<T> some = rows;
   if (rows.width == 0) some.count = 0;
   const Division division = division_of(some.count, rows.width);
   const bool alone = division.blocks == 1;
-  const int64_t elements = gradient == nullptr ? 0 : num_nodes * rows.width;
-  const auto bytes = static_cast<int64_t>(elements * sizeof(T));
-  const bool zeroes = alone && bytes <= kBytesOfOneBlock;
-  if (!zeroes)
-    launch(Zeros{reinterpret_cast<char*>(gradient), bytes}, blocks_for(bytes, 16 * Zeros::kThreads), stream);
   const auto run = [&]<Form kForm>() {
-    launch(DivergenceOfRows<T, kForm>{some, scale, division.rows_per_block, gradient, zeroes ? elements : 0,
-                                      alone ? value : partials, alone ? scale : 1.0, alone ? addend : nullptr,
-                                      division.lanes},
-           division.blocks, stream);
+    launch(
+        DivergenceOfRows<T, kForm>{some, scale, division.rows_per_block, gradient, alone ? value : partials,
+                                   alone ? scale : 1.0, alone ? addend : nullptr, division.lanes},
+        division.blocks, stream);
   };
   if (kind == DivergenceKind::kSoftmax && rows.targets == nullptr) run.template operator()<Form::kClasses>();
   if (kind == DivergenceKind::kSoftmax && rows.targets != nullptr)
@@ -306,9 +233,9 @@ void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, int64_t n
   if (!alone) launch(ScaledSum{partials, division.blocks, scale, addend, value}, 1, stream);
 }
 
-template void divergence_cuda(DivergenceKind, const LabelledRows<float>&, int64_t, double, float*, double*,
+template void divergence_cuda(DivergenceKind, const LabelledRows<float>&, double, float*, double*,
                               const double*, double*, Stream);
-template void divergence_cuda(DivergenceKind, const LabelledRows<double>&, int64_t, double, double*, double*,
+template void divergence_cuda(DivergenceKind, const LabelledRows<double>&, double, double*, double*,
                               const double*, double*, Stream);
 
 }  // namespace qw::kernels

@@ -33,9 +33,9 @@ double divergence_cpu(DivergenceKind kind, const LabelledRows<T>& rows, double s
 int64_t divergence_blocks(int64_t count, int64_t width);
 
 // Writes the value to value[0] and, unless `addend` is null, *addend plus it to value[1]; and the gradient as
-// above, the other of `num_nodes` rows as zeros. `partials` is scratch, one number a block.
+// above. `partials` is scratch, one number a block.
 template <class T>
-void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, int64_t num_nodes, double scale,
-                     T* gradient, double* partials, const double* addend, double* value, Stream stream);
+void divergence_cuda(DivergenceKind kind, const LabelledRows<T>& rows, double scale, T* gradient,
+                     double* partials, const double* addend, double* value, Stream stream);
 
 }  // namespace qw::kernels

@@ -1,10 +1,9 @@
-#include "kernels/divergence.h"
+#include "kernels/divergence_terms.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "kernels/exponential.h"
 #include "kernels/vectorise.h"
 #include "qw/core/parallel.h"
 
@@ -12,16 +11,6 @@ namespace qw::kernels {
 namespace {
 
 constexpr int64_t kRowsPerBlock = 256;
-
-template <class T>
-QW_INLINE T weight_of(const LabelledRows<T>& rows, int64_t c) {
-  return rows.class_weights == nullptr ? T{1} : rows.class_weights[c];
-}
-
-template <class T>
-QW_INLINE double entropy_term(T y) {  // y log y, with its limit at 0; certain labels cost no logarithm
-  return y > 0 && y != 1 ? static_cast<double>(y) * std::log(static_cast<double>(y)) : 0.0;
-}
 
 // On entry z holds the predictions; on exit their gradient, not yet scaled.
 template <class T>
@@ -45,49 +34,27 @@ QW_INLINE double softmax_row(const LabelledRows<T>& rows, int64_t row, T* z) {
   for (int64_t c = 0; c < rows.width; ++c) sum += exponential(z[c] - largest);
   const double log_sum = std::log(static_cast<double>(sum));
   for (int64_t c = 0; c < rows.width; ++c) {
-    if (std::isnan(y[c])) continue;
-    const double weighted = static_cast<double>(weight_of(rows, c));
-    const double log_probability = static_cast<double>(z[c] - largest) - log_sum;
-    value += weighted * (entropy_term(y[c]) - static_cast<double>(y[c]) * log_probability);
-    mass += weighted * static_cast<double>(y[c]);
+    if (is_unknown(y[c])) continue;
+    const auto weight = static_cast<double>(weight_of(rows, c));
+    value += softmax_value(y[c], weight, static_cast<double>(z[c] - largest) - log_sum);
+    mass += weight * static_cast<double>(y[c]);
   }
   for (int64_t c = 0; c < rows.width; ++c) {
-    const T label = std::isnan(y[c]) ? T{0} : weight_of(rows, c) * y[c];
+    const T label = is_unknown(y[c]) ? T{0} : weight_of(rows, c) * y[c];
     z[c] = static_cast<T>(mass) * exponential(z[c] - largest) / sum - label;
   }
   return value;
 }
 
-template <class T>
-QW_INLINE double least_squares_row(const LabelledRows<T>& rows, int64_t row, T* z) {
+// By a term for each entry.
+template <class T, class Term>
+QW_INLINE double row_of_terms(const LabelledRows<T>& rows, int64_t row, T* z, const Term& term) {
   const T* y = rows.targets + row * rows.width;
   double value = 0;
   for (int64_t c = 0; c < rows.width; ++c) {
-    const T residual = std::isnan(y[c]) ? T{0} : z[c] - y[c];
-    const T weight = weight_of(rows, c);
-    value += static_cast<double>(weight) * static_cast<double>(residual) * static_cast<double>(residual);
-    z[c] = 2 * weight * residual;
-  }
-  return value;
-}
-
-template <class T>
-QW_INLINE double bernoulli_row(const LabelledRows<T>& rows, int64_t row, T* z) {
-  const T* y = rows.targets + row * rows.width;
-  double value = 0;
-  for (int64_t c = 0; c < rows.width; ++c) {
-    if (std::isnan(y[c])) {
-      z[c] = 0;
-      continue;
-    }
-    const T weight = weight_of(rows, c);
-    const T decay = exponential(z[c] > 0 ? -z[c] : z[c]);
-    const T probability = (z[c] > 0 ? T{1} : decay) / (1 + decay);
-    // log(1 + e^z) - y z, without overflow, plus the entropy of a label that is neither 0 nor 1.
-    const double softplus = std::max<double>(z[c], 0) + std::log(1.0 + static_cast<double>(decay));
-    value += static_cast<double>(weight) * (softplus - static_cast<double>(y[c]) * static_cast<double>(z[c]) +
-                                            entropy_term(y[c]) + entropy_term(1 - y[c]));
-    z[c] = weight * (probability - y[c]);
+    const DivergenceTerm<T> each = term(z[c], y[c], weight_of(rows, c));
+    value += each.value;
+    z[c] = each.slope;
   }
   return value;
 }
@@ -95,8 +62,8 @@ QW_INLINE double bernoulli_row(const LabelledRows<T>& rows, int64_t row, T* z) {
 template <class T>
 QW_INLINE double row_value(DivergenceKind kind, const LabelledRows<T>& rows, int64_t row, T* z) {
   if (kind == DivergenceKind::kSoftmax) return softmax_row(rows, row, z);
-  if (kind == DivergenceKind::kLeastSquares) return least_squares_row(rows, row, z);
-  return bernoulli_row(rows, row, z);
+  if (kind == DivergenceKind::kLeastSquares) return row_of_terms(rows, row, z, least_squares_term<T>);
+  return row_of_terms(rows, row, z, bernoulli_term<T>);
 }
 
 template <class T>

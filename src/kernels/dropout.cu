@@ -26,7 +26,7 @@ struct Dropout {
                                     seed);
     for (int lane = 0; lane < 4; ++lane) {
       const int64_t i = 4 * quad + lane;
-      if (i < size) result[i] = bits[lane] >= threshold ? values[i] * scale : T{0};
+      if (i < size) result[i] = kept(values[i], scale, bits[lane], threshold);
     }
   }
 };

@@ -6,12 +6,11 @@
 // result.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/philox_batch.h"
+#include "kernels/select.h"
 #include "kernels/stream.h"
 
 namespace qw::kernels {
@@ -46,13 +45,10 @@ QW_INLINE void dropout_bits(const DropoutRule& rule, uint64_t batch, uint32_t* b
 // Bits below it drop an element: p * 2^32, rounded up; 2^32 and more drop everything.
 inline uint64_t dropout_threshold(double p) { return static_cast<uint64_t>(std::ceil(p * 0x1p32)); }
 
-// A mask, not a choice: the compiler makes a branch of a choice, and half of its guesses are wrong. Not a
-// factor of 0 either, which would let infinities through as NaN.
+// Not a factor of 0, which would let infinities through as NaN.
 template <class T>
-QW_INLINE T kept(T value, T scale, uint32_t bits, uint32_t threshold) {
-  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  const Word mask = Word{0} - Word{bits >= threshold};
-  return std::bit_cast<T>(std::bit_cast<Word>(value * scale) & mask);
+QW_BOTH_INLINE T kept(T value, T scale, uint32_t bits, uint32_t threshold) {
+  return zero_where(bits < threshold, value * scale);
 }
 
 // result[i] = values[i] / (1 - p) where the bits of element i are at least p * 2^32, else 0. In place when

@@ -5,29 +5,34 @@
 namespace qw::kernels {
 namespace {
 
-__device__ bool is_finite(double x) { return x - x == 0; }
-
 // One warp, because the decision needs one sum and nothing else.
 struct EndEpoch {
   static constexpr int kThreads = kWarp;
+  static constexpr int kStaged = 256;  // scores that are added up without a trip to memory for each
   EpochEnd end;
 
-  __device__ double val_metric() const { return end.metrics[kValMetric - kTrainMetric]; }
-
-  __device__ double sum_of_window(int64_t row) const {
-    const double* values =
-        end.history + (row - end.patience) * kHistoryRow + (end.by_metric ? kValMetric : kValLoss);
-    double sum = 0;
-    for (int64_t i = threadIdx.x; i < end.patience; i += kWarp) sum += values[i * kHistoryRow];
-    for (int apart = kWarp / 2; apart > 0; apart /= 2) sum += __shfl_down_sync(kWholeWarp, sum, apart);
-    return __shfl_sync(kWholeWarp, sum, 0);
+  __device__ double score_of(int64_t row) const {
+    const double* record = end.history + row * kHistoryRow;
+    return end.rule.score(record[kValLoss], record[kValMetric]);
   }
 
-  __device__ bool should_stop(int64_t epoch, int64_t row, double val_loss) const {
-    if (epoch + 1 >= end.epochs) return true;
-    if (end.patience == 0 || epoch <= end.patience || end.keeps_last || row < end.patience) return false;
-    const double mean = sum_of_window(row) / static_cast<double>(end.patience);
-    return end.by_metric ? val_metric() < mean : val_loss > mean;
+  __device__ double sum_of_scores(int64_t begin, int64_t count) const {
+    __shared__ double staged[kStaged];
+    double sum = 0;
+    for (int64_t done = 0; done < count; done += kStaged) {
+      const int64_t part = count - done < kStaged ? count - done : kStaged;
+      for (int64_t i = threadIdx.x; i < part; i += kWarp) staged[i] = score_of(begin + done + i);
+      __syncwarp();
+      for (int64_t i = 0; i < part; ++i) sum += staged[i];
+      __syncwarp();
+    }
+    return sum;
+  }
+
+  __device__ bool should_stop(int64_t epoch, int64_t row, double score) const {
+    if (end.rule.is_last(epoch)) return true;
+    if (!end.rule.looks_back(epoch) || row < end.rule.patience) return false;
+    return end.rule.is_above_mean(score, sum_of_scores(row - end.rule.patience, end.rule.patience));
   }
 
   __device__ void advance() const {
@@ -35,15 +40,15 @@ struct EndEpoch {
     for (int i = 0; i < 3; ++i) end.counts[i] += end.increments[i];
   }
 
-  __device__ void write(int64_t epoch, int64_t row, double loss, double val_loss, bool stops) const {
+  __device__ void write(int64_t epoch, int64_t row, double loss, double val_loss, double score,
+                        bool stops) const {
     double* record = end.history + row * kHistoryRow;
     record[kLoss] = loss;
     record[kValLoss] = val_loss;
     for (int part = 0; part < kMetricParts; ++part) record[kTrainMetric + part] = end.metrics[part];
     const bool broken = !(is_finite(loss) && is_finite(val_loss));
-    const double score = end.by_metric ? -val_metric() : val_loss;
-    const bool better =
-        !broken && (end.state[kBestEpoch] < 0 || end.keeps_last || score < end.state[kBestScore]);
+    const auto best_epoch = static_cast<int64_t>(end.state[kBestEpoch]);
+    const bool better = !broken && end.rule.is_better(score, best_epoch, end.state[kBestScore]);
     if (better) {
       end.state[kBestEpoch] = static_cast<double>(epoch);
       end.state[kBestScore] = score;
@@ -62,7 +67,8 @@ struct EndEpoch {
     const double loss = *end.loss;
     double val_loss = *end.val_divergence;
     if (end.flow_cost != nullptr) val_loss = __dadd_rn(*end.flow_cost, __dmul_rn(end.lambda, val_loss));
-    const bool stops = !over && should_stop(epoch, row, val_loss);
+    const double score = end.rule.score(val_loss, end.metrics[kValMetric - kTrainMetric]);
+    const bool stops = !over && should_stop(epoch, row, score);
     __syncwarp();  // all have read the state
     if (threadIdx.x != 0) return;
     if (over) {
@@ -71,7 +77,7 @@ struct EndEpoch {
       end.state[kStopped] = 1;
       return;
     }
-    write(epoch, row, loss, val_loss, stops);
+    write(epoch, row, loss, val_loss, score, stops);
     advance();
   }
 };

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/epoch_rule.h"
 #include "kernels/stream.h"
 
 namespace qw::kernels {
@@ -53,28 +54,14 @@ struct EpochEnd {
   const double* flow_cost;  // or null
   const double* metrics;    // [3]
   double lambda;
-  int64_t epochs;
-  int64_t patience;
+  EpochRule rule;
   int64_t* counts;  // null or [3]
   int64_t increments[3];
-  bool keeps_last, by_metric;
 };
 void epoch_end_cuda(const EpochEnd& end, Stream stream);
 
 // counts[i] += increments[i] for three of them.
 void advance_cuda(int64_t* counts, const int64_t* increments, Stream stream);
-
-constexpr int64_t kWindowSums = 32;  // the lanes of a warp
-
-// Adds as the warp of epoch_end_cuda does.
-inline double windowed_sum(const double* values, int64_t count, int64_t stride) {
-  double sums[kWindowSums] = {};
-  for (int64_t i = 0; i < count; ++i) sums[i % kWindowSums] += values[i * stride];
-  for (int64_t apart = kWindowSums / 2; apart > 0; apart /= 2) {
-    for (int64_t lane = 0; lane < apart; ++lane) sums[lane] += sums[lane + apart];
-  }
-  return sums[0];
-}
 
 constexpr int kMostCopies = 16;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/adam_factors.h"
+#include "kernels/flow_rule.h"
 #include "kernels/quads.cuh"
 
 namespace qw::kernels {
@@ -157,7 +157,8 @@ struct FlowStep {
     T size = 0;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const T distance = update(f, gradient[k] + extra[k], cost[k], flow[k], first[k], second[k]);
+      const T distance = flow_element<kProximal, kDirected>(f, gradient[k] + extra[k], cost[k], flow[k],
+                                                            first[k], second[k]);
       if (k >= left) continue;
       violation = fmax(violation, distance);
       size += cost[k] * fabs(flow[k]);
@@ -173,25 +174,6 @@ struct FlowStep {
       store_singly(view.first_moment + i, left, first);
       store_singly(view.second_moment + i, left, second);
     }
-  }
-
-  // One element, as on the CPU; returns its violation before.
-  __device__ static T update(const AdamFactors<T>& f, T smooth, T cost, T& flow, T& first, T& second) {
-    const T old = flow;
-    const T whole = smooth + (old == 0 ? T{0} : static_cast<T>(copysign(cost, old)));
-    const T slope = kDirected && old == 0 ? -smooth : static_cast<T>(fabs(whole));
-    const T g = (kProximal ? smooth : whole) + f.weight_decay * old;
-    first = f.beta1 * first + f.fresh1 * g;
-    second = f.beta2 * second + f.fresh2 * g * g;
-    const T rate = f.step_size / (sqrt(second) * f.root_scale + f.eps);
-    T now = old - rate * first;
-    if constexpr (kProximal) {
-      const T left = fabs(now) - rate * (f.correction1 * cost);
-      now = left <= 0 ? T{0} : static_cast<T>(copysign(left, now));
-    }
-    if constexpr (kDirected) now = now <= 0 ? T{0} : now;
-    flow = now;
-    return slope - (old != 0 ? T{0} : cost);
   }
 };
 

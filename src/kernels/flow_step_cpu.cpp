@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/adam_factors.h"
+#include "kernels/flow_rule.h"
 #include "kernels/vectorise.h"
 #include "qw/core/parallel.h"
 
@@ -54,48 +54,24 @@ QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == sizeof(int32_t), int32_t, int64_t>;
 
-// A choice between x and 0 that the compiler makes by a mask; what is no number is kept.
-template <class T>
-QW_INLINE T zero_if(bool condition, T x) {
-  return std::bit_cast<T>(std::bit_cast<BitsOf<T>>(x) & (condition ? BitsOf<T>{0} : ~BitsOf<T>{0}));
-}
-
 template <class T>
 struct Tally {
   BitsOf<T> zeros = 0;
   BitsOf<T> violation = 0;  // as bits, whose order is that of the numbers above 0
 };
 
-// A violation is how far 0 is from gradient + cost * d|flow| before; on a directed graph flow at 0 cannot go
-// below, so that a positive slope there is none. A size is cost * |flow| afterwards.
+// A size is cost * |flow| afterwards.
 template <bool kProximal, bool kDirected, class T>
 QW_INLINE Tally<T> update(const AdamFactors<T>& f, const T* __restrict gradient, const T* __restrict cost,
                           int64_t size, T* __restrict flow, T* __restrict first, T* __restrict second,
                           T* __restrict sizes) {
   Tally<T> tally;
   for (int64_t i = 0; i < size; ++i) {
-    const T old = flow[i];
-    const T smooth = gradient[i];
-    const T whole = smooth + zero_if(old == 0, std::copysign(cost[i], old));
-    const T slope = kDirected && old == 0 ? -smooth : std::abs(whole);
-    const T violation = slope - zero_if(old != 0, cost[i]);
+    const T violation =
+        flow_element<kProximal, kDirected>(f, gradient[i], cost[i], flow[i], first[i], second[i]);
     tally.violation = std::max(tally.violation, std::bit_cast<BitsOf<T>>(violation));
-    const T g = (kProximal ? smooth : whole) + f.weight_decay * old;
-    const T m = f.beta1 * first[i] + f.fresh1 * g;
-    const T v = f.beta2 * second[i] + f.fresh2 * g * g;
-    const T rate = f.step_size / (std::sqrt(v) * f.root_scale + f.eps);
-    first[i] = m;
-    second[i] = v;
-    T now = old - rate * m;
-    if constexpr (kProximal) {
-      // The cost is no running mean: the correction in `rate` is taken back.
-      const T left = std::abs(now) - rate * (f.correction1 * cost[i]);
-      now = zero_if(left <= 0, std::copysign(left, now));
-    }
-    if constexpr (kDirected) now = zero_if(now <= 0, now);
-    flow[i] = now;
-    sizes[i] += cost[i] * std::abs(now);
-    tally.zeros += now == 0;
+    sizes[i] += cost[i] * std::abs(flow[i]);
+    tally.zeros += flow[i] == 0;
   }
   return tally;
 }

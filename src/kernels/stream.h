@@ -5,10 +5,13 @@
 
 struct CUstream_st;
 
+// For functions that the kernels of CPU and GPU share.
 #ifdef __CUDACC__
 #define QW_BOTH __host__ __device__
+#define QW_BOTH_INLINE __host__ __device__ __forceinline__
 #else
 #define QW_BOTH
+#define QW_BOTH_INLINE inline __attribute__((always_inline))
 #endif
 
 namespace qw::kernels {

@@ -48,15 +48,14 @@ DeviceEpochs::DeviceEpochs(Learner& learner, EpochLabels labels, Task task,
                            const std::vector<Buffer>& best_state, const EpochRule& rule)
     : learner_(learner), rule_(rule), counts_(learner.counts()), clock_(device_of(learner)) {
   const auto epoch = static_cast<int64_t>(history.size());
-  rule_.first_row = std::max<int64_t>(0, epoch - rule.patience);
+  first_row_ = std::max<int64_t>(0, epoch - rule.patience);
   left_ = std::min(rule.epochs - epoch, kMostRows);
   const at::Device device = device_of(learner);
-  history_ = rows_of(history, rule_.first_row, epoch - rule_.first_row + left_).to(device);
+  history_ = rows_of(history, first_row_, epoch - first_row_ + left_).to(device);
   state_.epochs = epoch;
   state_.best_epoch = best_epoch;
   if (best_epoch >= 0) {
-    const EpochRecord& best = history[best_epoch];
-    state_.best_score = rule.by_metric ? -best.val_metric : best.val_loss;
+    state_.best_score = rule.score(history[best_epoch].val_loss, history[best_epoch].val_metric);
   }
   device_state_ = epoch_state_tensor(state_, device);
   none_ = at::empty({0}, at::TensorOptions(at::kDouble).device(device));
@@ -78,7 +77,8 @@ void DeviceEpochs::capture(const EpochLabels& labels, Task task, const std::vect
     epoch_end_(history_, device_state_,
                {report.loss.tensor(), loss.divergence, loss.flow_cost.defined() ? loss.flow_cost : none_, 1.0,
                 metrics},
-               rule_, clock_.counts(), {learner_.draws_per_epoch(), increments_[0], increments_[1]});
+               rule_, clock_.counts(), {learner_.draws_per_epoch(), increments_[0], increments_[1]},
+               first_row_);
     keep_if_(device_state_, EpochFlag::kBetter, now, best);
   });
   learner_.set_counts(counts_);
@@ -87,7 +87,7 @@ void DeviceEpochs::capture(const EpochLabels& labels, Task task, const std::vect
 std::vector<EpochRecord> DeviceEpochs::take(int64_t replays) {
   const int64_t begin = state_.epochs;
   state_ = read_epoch_state(device_state_);
-  const at::Tensor rows = history_.slice(0, begin - rule_.first_row, state_.epochs - rule_.first_row).cpu();
+  const at::Tensor rows = history_.slice(0, begin - first_row_, state_.epochs - first_row_).cpu();
   const auto* row = rows.data_ptr<double>();
   std::vector<EpochRecord> records;
   for (int64_t epoch = begin; epoch < state_.epochs; ++epoch, row += kHistoryColumns) {
@@ -102,11 +102,10 @@ std::vector<EpochRecord> DeviceEpochs::take(int64_t replays) {
 void run_together(const std::vector<Trainer*>& trainers, const std::vector<GoOn>& go_on, int64_t at_once) {
   std::vector<size_t> active;
   for (size_t i = 0; i < trainers.size(); ++i) {
-    QW_ASSERT(trainers[i]->can_replay());
-    if (trainers[i]->finished()) continue;
-    const bool warm = trainers[i]->device_epochs_ != nullptr;
-    if (!trainers[i]->run_here(go_on[i], warm ? 0 : kEpochsBefore)) continue;
-    if (!trainers[i]->finished()) active.push_back(i);
+    Trainer& trainer = *trainers[i];
+    QW_ASSERT(trainer.can_replay());
+    const bool goes_on = trainer.run_epochs(go_on[i], trainer.has_captured() ? 0 : kEpochsBefore);
+    if (goes_on && !trainer.finished()) active.push_back(i);
   }
   std::unique_ptr<Replay> replay;
   std::vector<const CapturedWork*> replayed;
@@ -114,10 +113,9 @@ void run_together(const std::vector<Trainer*>& trainers, const std::vector<GoOn>
     std::vector<const CapturedWork*> works;
     int64_t epochs = at_once;
     for (const size_t i : active) {
-      DeviceEpochs& device = trainers[i]->device_epochs();
-      works.push_back(&device.work());
+      works.push_back(&trainers[i]->captured_epoch());
       const auto done = static_cast<int64_t>(trainers[i]->history().size());
-      epochs = std::min({epochs, at_once - done % at_once, device.left()});
+      epochs = std::min({epochs, at_once - done % at_once, trainers[i]->replays_left()});
     }
     if (works != replayed) {
       replay.reset();
@@ -126,10 +124,10 @@ void run_together(const std::vector<Trainer*>& trainers, const std::vector<GoOn>
     }
     const auto begin = std::chrono::steady_clock::now();
     replay->run(epochs);
-    wait_for(device_of(*trainers[active.front()]->learner_));
+    replay->wait();
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
     std::erase_if(active, [&](size_t i) {
-      return !trainers[i]->take(epochs, taken.count(), go_on[i]) || trainers[i]->finished();
+      return !trainers[i]->take_replays(epochs, taken.count(), go_on[i]) || trainers[i]->finished();
     });
   }
 }

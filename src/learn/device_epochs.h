@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "ops/epoch_end.h"
 #include "qw/learn/trainer.h"
 #include "qw/ops/capture.h"
-#include "qw/ops/epoch_end.h"
 #include "qw/ops/step_clock.h"
 
 namespace qw {
@@ -39,6 +39,7 @@ class DeviceEpochs {
 
   Learner& learner_;
   EpochRule rule_;
+  int64_t first_row_;  // the epoch of the history's first
   EpochState state_;
   int64_t left_;
   std::vector<int64_t> counts_, increments_;  // of the learner's steps: now, and by epoch

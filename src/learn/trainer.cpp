@@ -67,6 +67,8 @@ bool all_finite(const at::Tensor& tensor) {
 Trainer::Trainer(const LearnInput& input)
     : input_(input),
       metric_(find_metric(input.targets.task, input.options.metric)),
+      rule_(new EpochRule{input.options.epochs, input.options.patience, keeps_last(), by_metric(),
+                          metric_.higher_is_better}),
       learner_(make_learner(input)),
       train_labels_(label_tensors(input.targets, input.split.train, input.graph.options())),
       val_labels_(label_tensors(input.targets, input.split.val, input.graph.options())),
@@ -125,14 +127,13 @@ bool Trainer::fails(const EpochRecord& record) {
   return true;
 }
 
-bool Trainer::is_best(const EpochRecord& record) const {
-  if (best_epoch_ < 0 || keeps_last()) return true;
-  return selected_by(record) < selected_by(history_[best_epoch_]);
+double Trainer::score_of(const EpochRecord& record) const {
+  return rule_->score(record.val_loss, record.val_metric);
 }
 
-double Trainer::selected_by(const EpochRecord& record) const {
-  if (!by_metric()) return record.val_loss;
-  return metric_.higher_is_better ? -record.val_metric : record.val_metric;
+bool Trainer::is_best(const EpochRecord& record) const {
+  const double best = best_epoch_ < 0 ? 0 : score_of(history_[best_epoch_]);
+  return rule_->is_better(score_of(record), best_epoch_, best);
 }
 
 // The kernel measures in the units that are learned in, which R2 of one column does not see.
@@ -151,27 +152,22 @@ void Trainer::keep_best() {
 }
 
 bool Trainer::should_stop(const EpochRecord& record) const {
-  const int64_t patience = input_.options.patience;
-  if (record.epoch + 1 >= input_.options.epochs || learner_->settled()) return true;
-  if (patience == 0 || record.epoch <= patience || keeps_last()) return false;
-  static_assert(sizeof(EpochRecord) % sizeof(double) == 0);
-  const EpochRecord& first = history_[record.epoch - patience];
-  const double mean = windowed_sum(by_metric() ? &first.val_metric : &first.val_loss, patience,
-                                   sizeof(EpochRecord) / sizeof(double)) /
-                      static_cast<double>(patience);
-  if (!by_metric()) return record.val_loss > mean;
-  return metric_.higher_is_better ? record.val_metric < mean : record.val_metric > mean;
+  if (rule_->is_last(record.epoch) || learner_->settled()) return true;
+  if (!rule_->looks_back(record.epoch)) return false;
+  double sum = 0;
+  for (int64_t k = record.epoch - rule_->patience; k < record.epoch; ++k) sum += score_of(history_[k]);
+  return rule_->is_above_mean(score_of(record), sum);
 }
 
-bool Trainer::run_here(const GoOn& go_on, int64_t epochs) {
-  for (int64_t k = 0; k < epochs && !finished_; ++k) {
+bool Trainer::run_epochs(const GoOn& go_on, int64_t most) {
+  for (int64_t k = 0; k < most && !finished_; ++k) {
     const EpochRecord record = run_epoch();
     if (fails(record)) return false;
-    history_.push_back(record);
     if (is_best(record)) {
       best_epoch_ = record.epoch;
       keep_best();
     }
+    history_.push_back(record);
     finished_ = should_stop(record);
     if (go_on && !go_on(record)) return false;
   }
@@ -182,31 +178,31 @@ bool Trainer::can_replay() const {
   return input_.graph.options().device().is_cuda() && learner_->stays_on_device() && has_device_metric();
 }
 
-DeviceEpochs& Trainer::device_epochs() {
-  if (!device_epochs_ || device_epochs_->left() == 0) {
+const CapturedWork& Trainer::captured_epoch() {
+  if (replays_left() == 0) {
     device_epochs_.reset();
-    device_epochs_ = std::make_unique<DeviceEpochs>(
-        *learner_, EpochLabels{train_labels_, val_labels_, test_labels_}, input_.targets.task, history_,
-        best_epoch_, best_state_,
-        EpochRule{input_.options.epochs, input_.options.patience, keeps_last(), by_metric(), 0});
+    device_epochs_ =
+        std::make_unique<DeviceEpochs>(*learner_, EpochLabels{train_labels_, val_labels_, test_labels_},
+                                       input_.targets.task, history_, best_epoch_, best_state_, *rule_);
   }
-  return *device_epochs_;
+  return device_epochs_->work();
 }
 
-bool Trainer::take(int64_t epochs, double milliseconds, const GoOn& go_on) {
+int64_t Trainer::replays_left() const { return device_epochs_ ? device_epochs_->left() : 0; }
+
+// The device has decided already which epoch is the best and which the last.
+bool Trainer::take_replays(int64_t replays, double milliseconds, const GoOn& go_on) {
   bool goes_on = true;
-  for (const EpochRecord& record : device_epochs_->take(epochs)) {
-    QW_ASSERT(!finished_);
+  const std::vector<EpochRecord> records = device_epochs_->take(replays);
+  const EpochState& state = device_epochs_->state();
+  best_epoch_ = state.best_epoch;
+  for (const EpochRecord& record : records) {
     if (fails(record)) return false;
-    const bool best = is_best(record);
     history_.push_back(record);
-    if (best) best_epoch_ = record.epoch;
-    step_milliseconds_.push_back(milliseconds / static_cast<double>(epochs));
-    finished_ = should_stop(record);
+    step_milliseconds_.push_back(milliseconds / static_cast<double>(replays));
+    finished_ = state.stopped && record.epoch + 1 == state.epochs;
     if (go_on && !go_on(record)) goes_on = false;
   }
-  QW_ASSERT(device_epochs_->state().best_epoch == best_epoch_ &&
-            device_epochs_->state().stopped == finished_);
   return goes_on;
 }
 
@@ -214,7 +210,7 @@ void Trainer::run(const GoOn& go_on, int64_t at_once) {
   if (can_replay()) {
     run_together({this}, {go_on}, at_once);
   } else {
-    run_here(go_on, std::numeric_limits<int64_t>::max());
+    run_epochs(go_on, std::numeric_limits<int64_t>::max());
   }
   if (!failure_.empty()) fail(failure_);
 }

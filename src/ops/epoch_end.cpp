@@ -1,4 +1,4 @@
-#include "qw/ops/epoch_end.h"
+#include "ops/epoch_end.h"
 
 #include <ATen/Functions.h>
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -1,7 +1,7 @@
 // What the operators of the end of an epoch require; every backend calls them first.
 #pragma once
 
-#include "qw/ops/epoch_end.h"
+#include "ops/epoch_end.h"
 
 namespace qw::ops {
 

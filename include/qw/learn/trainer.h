@@ -30,6 +30,8 @@ struct EpochRecord {
 // stops where it is worse than the mean. Without validation nodes, and when only a flow is fitted to a fixed
 // network, the last epoch is kept.
 class DeviceEpochs;
+class CapturedWork;
+struct EpochRule;
 
 // Asked after every epoch, in order.
 using GoOn = std::function<bool(const EpochRecord&)>;
@@ -63,30 +65,33 @@ class Trainer {
   void save_checkpoint(const std::filesystem::path& path) const;
   void load_checkpoint(const std::filesystem::path& path);
 
- private:
-  friend void run_together(const std::vector<Trainer*>& trainers, const std::vector<GoOn>& go_on,
-                           int64_t at_once);
+  // The parts of run(). Epochs one by one, at most `most`; false when `go_on` said no or one failed.
+  bool run_epochs(const GoOn& go_on, int64_t most);
+  // Where can_replay(): the next epoch as work that can be replayed, replays_left() times, before it is
+  // captured anew. Two epochs must have been run one by one before, so that what is made once has been made;
+  // has_captured() says whether any was captured.
+  const CapturedWork& captured_epoch();
+  bool has_captured() const { return device_epochs_ != nullptr; }
+  int64_t replays_left() const;
+  // Takes over what so many replays in so much time have brought; false as above.
+  bool take_replays(int64_t replays, double milliseconds, const GoOn& go_on);
 
+ private:
   EpochRecord run_epoch();
   void measure_epoch(const Scores& scores, EpochRecord& record) const;
+  double score_of(const EpochRecord& record) const;  // by the rule
   bool is_best(const EpochRecord& record) const;
   void keep_best();
-  bool run_here(const GoOn& go_on, int64_t epochs);
-  // Captures an epoch unless one is captured that can be replayed still.
-  DeviceEpochs& device_epochs();
-  // Takes over what `epochs` replays have brought.
-  bool take(int64_t epochs, double milliseconds, const GoOn& go_on);
   bool should_stop(const EpochRecord& record) const;
   // Nothing to choose by, or nothing to choose: with a fixed network the flow is simply fitted.
   bool keeps_last() const { return input_.split.val.empty() || !input_.network_from.empty(); }
   bool by_metric() const { return input_.options.select == "metric"; }
   bool fails(const EpochRecord& record);  // and then it is finished
-  // What an epoch is chosen by, the lower the better.
-  double selected_by(const EpochRecord& record) const;
-  bool has_device_metric() const;  // one that there is a kernel for
+  bool has_device_metric() const;         // one that there is a kernel for
 
   LearnInput input_;
   const MetricInfo& metric_;
+  std::unique_ptr<const EpochRule> rule_;
   std::unique_ptr<Learner> learner_;
   LabelTensors train_labels_, val_labels_, test_labels_;
   std::vector<EpochRecord> history_;

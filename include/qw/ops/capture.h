@@ -34,8 +34,8 @@ class CapturedWork {
   std::unique_ptr<Recording> recording_;
 };
 
-// Several recordings as one that does them all; steps that they have in common, with data of their own, are
-// launched together. Each computes what it would alone, to the bit. The recordings must outlive it.
+// Several recordings as one that does them all, side by side. Each computes what it would alone, to the bit.
+// The recordings must outlive it.
 class Replay {
  public:
   explicit Replay(const std::vector<const CapturedWork*>& works);
@@ -44,9 +44,9 @@ class Replay {
   ~Replay();
 
   void run(int64_t times = 1);  // returns at once; on the device in order
+  void wait() const;            // until the device has done all it was asked to
 
-  int64_t nodes() const;     // launches and copies of all recordings
-  int64_t launches() const;  // of these together
+  int64_t launches() const;  // kernels and copies of all recordings
 
  private:
   struct Graph;

@@ -19,7 +19,7 @@
 #include "qw/graph/split_spec.h"
 #include "qw/learn/scaling.h"
 #include "qw/ops/capture.h"
-#include "qw/ops/epoch_end.h"
+#include "ops/epoch_end.h"
 #include "qw/ops/step_clock.h"
 
 namespace qw::cli {
@@ -159,7 +159,7 @@ Timing time_on_device(Bench& bench, const StepOptions& options) {
   Replay replay(works);
   const auto block = [&] {
     replay.run(kBlock);
-    wait_for(device);
+    replay.wait();
   };
   block();
   timing.milliseconds = time_blocks(options, kBlock, block);

@@ -15,10 +15,10 @@
 #include <limits>
 #include <vector>
 
-#include "qw/core/export.h"
+#include "kernels/epoch_rule.h"
 #include "qw/ops/divergence.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 enum class EpochMetric : int64_t { kAccuracy, kMacroF1, kR2 };
 
@@ -64,17 +64,6 @@ struct EpochResult {
   at::Tensor metrics;  // [3], of epoch_metrics
 };
 
-struct EpochRule {
-  int64_t epochs = 0;  // learning stops after so many
-  int64_t patience =
-      0;  // or when past epoch `patience` val_loss exceeds the mean of so many before; 0: never
-  bool keeps_last = false;  // every epoch is the best, and patience has no end
-  bool by_metric = false;   // the metric of the val nodes decides, the higher the better, instead of val_loss
-  // The epoch of row 0 of the history: 0, or at most the first epoch minus `patience`, whose val_losses are
-  // then read.
-  int64_t first_row = 0;
-};
-
 // Ends epoch number state.epochs: writes its row of `history` [rows, 5], decides whether it is the best so
 // far (the first, or val_loss below or the metric above that of the best, or keeps_last) and whether it is
 // the last, counts it, and adds `increments` to `counts`, StepClock::counts() or [0] for none. A loss or
@@ -82,18 +71,15 @@ struct EpochRule {
 // without a row in the history ends it too, uncounted. After the end nothing changes but `counted` and
 // `better`, which are then false.
 //
-// The mean over the window is windowed_sum / patience; val_loss is rounded after the product and after the
-// sum. One launch of one warp. Throws c10::Error on shapes, types or devices that do not fit.
+// `first_row` is the epoch of row 0: 0, or at most the first epoch minus the rule's patience, whose rows are
+// then read. val_loss is rounded after the product and after the sum. One launch of one warp. Throws
+// c10::Error on shapes, types or devices that do not fit.
 void epoch_end_(const at::Tensor& history, const at::Tensor& state, const EpochResult& result,
-                const EpochRule& rule, const at::Tensor& counts, std::array<int64_t, 3> increments);
+                const EpochRule& rule, const at::Tensor& counts, std::array<int64_t, 3> increments,
+                int64_t first_row = 0);
 
 // Adds `increments` to StepClock::counts(), as the end of an epoch does. One launch.
 void advance_(const at::Tensor& counts, std::array<int64_t, 3> increments);
-
-// The sum of count values, `stride` apart, in the order in which epoch_end_ adds those of its window: 32
-// sums, of values 0, 32, 64, ..., of values 1, 33, 65, ..., then those added in pairs 16, 8, 4, 2 and 1
-// apart. For hosts that must decide as the device does.
-double windowed_sum(const double* values, int64_t count, int64_t stride = 1);
 
 enum class EpochFlag : int64_t { kCounted = 1, kBetter = 2, kStopped = 3, kBroken = 4 };
 
