@@ -1,7 +1,7 @@
-# Files of share/ become part of the library, so that a program finds them wherever it is installed.
-# qw_embed(<target> <folder>): embedded_files() of src/study/embedded.h gives them, by their path in <folder>.
+# Files become part of a library, so that a program finds them wherever it is installed.
+# qw_embed(<target> <folder> <function>): the function, of src/core/embedded.h, gives them by their path in <folder>.
 
-function(qw_embed target folder)
+function(qw_embed target folder function)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*)
   set(entries "")
   foreach(name ${files})
@@ -10,12 +10,12 @@ function(qw_embed target folder)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${name})
   endforeach()
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.cpp)
-  file(GENERATE OUTPUT ${source} CONTENT "#include \"study/embedded.h\"
+  file(GENERATE OUTPUT ${source} CONTENT "#include \"core/embedded.h\"
 
 namespace qw {
 
-const std::map<std::string, std::string_view>& embedded_files() {
-  static const std::map<std::string, std::string_view> kFiles{
+const EmbeddedFiles& ${function}() {
+  static const EmbeddedFiles kFiles{
 ${entries}  };
   return kFiles;
 }

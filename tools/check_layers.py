@@ -21,12 +21,13 @@ ALLOWED = {
     "learn": {"core", "graph", "transport", "metrics", "baseline", "ops", "nn"},
     "report": {"core"},
     "study": {"core", "graph", "metrics", "nn", "learn", "report"},
-    "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "nn", "learn", "report", "study"},
+    "paper": {"core", "learn", "report", "study"},
+    "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "nn", "learn", "report", "study", "paper"},
 }
 # What a training remembers of its data; it reads no files of its own.
 SCHEMA = re.compile(r"^(data/schema/|qw/data/(schema|trained_on)\.h$)")
 MAY_INCLUDE_SCHEMA = {"learn"}
-TORCH = {"ops", "nn", "learn", "study"}
+TORCH = {"ops", "nn", "learn", "study", "paper"}
 TORCH_FOLDERS = {"src/cli/learn"}  # the program qw-learn
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")

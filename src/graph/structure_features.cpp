@@ -20,7 +20,7 @@ struct SimpleGraph {
 
   int64_t num_nodes() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t degree(NodeId node) const { return offsets[node + 1] - offsets[node]; }
-  std::span<const NodeId> of(NodeId node) const {
+  std::span<const NodeId> neighbours_of(NodeId node) const {
     return std::span(neighbours).subspan(offsets[node], degree(node));
   }
 };
@@ -68,7 +68,7 @@ SimpleGraph upward(const SimpleGraph& simple) {
   up.offsets.reserve(simple.offsets.size());
   up.neighbours.reserve(simple.neighbours.size() / 2);
   for (NodeId node = 0; node < simple.num_nodes(); ++node) {
-    for (const NodeId neighbour : simple.of(node)) {
+    for (const NodeId neighbour : simple.neighbours_of(node)) {
       const int64_t mine = simple.degree(node), theirs = simple.degree(neighbour);
       if (mine < theirs || (mine == theirs && node < neighbour)) up.neighbours.push_back(neighbour);
     }
@@ -88,9 +88,9 @@ std::vector<int64_t> count_triangles(const SimpleGraph& simple) {
   parallel_rows(up.offsets, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
       const auto node = static_cast<NodeId>(v);
-      const auto mine = up.of(node);
+      const auto mine = up.neighbours_of(node);
       for (const NodeId neighbour : mine) {
-        const auto theirs = up.of(neighbour);
+        const auto theirs = up.neighbours_of(neighbour);
         for (size_t i = 0, j = 0; i < mine.size() && j < theirs.size();) {
           if (mine[i] == theirs[j]) {
             count(node), count(neighbour), count(mine[i]);
@@ -134,7 +134,7 @@ std::vector<int64_t> cores_of(const SimpleGraph& simple) {
   }
   for (int64_t at = 0; at < nodes; ++at) {
     const NodeId node = order[at];
-    for (const NodeId neighbour : simple.of(node)) {
+    for (const NodeId neighbour : simple.neighbours_of(node)) {
       if (left[neighbour] <= left[node]) continue;
       // To the front of the nodes of its degree, which then begin one later.
       const int64_t front = first[left[neighbour]--]++;
@@ -160,7 +160,7 @@ std::vector<double> neighbour_means(const SimpleGraph& simple, const std::vector
       const auto node = static_cast<NodeId>(v);
       if (simple.degree(node) == 0) continue;
       double sum = 0;
-      for (const NodeId neighbour : simple.of(node)) sum += values[neighbour];
+      for (const NodeId neighbour : simple.neighbours_of(node)) sum += values[neighbour];
       means[node] = sum / static_cast<double>(simple.degree(node));
     }
   });

@@ -22,10 +22,10 @@ struct Mask {
   uint32_t last_dropped;
   uint32_t layer;
   uint64_t seed;
-  Count epoch;
+  StepNumber epoch;
   T scale;
 
-  Mask(const DropoutRule& rule, const Count& epoch_)
+  Mask(const DropoutRule& rule, const StepNumber& epoch_)
       : last_dropped(static_cast<uint32_t>(dropout_threshold(rule.p) - 1)),
         layer(rule.layer),
         seed(rule.seed),
@@ -225,7 +225,7 @@ void with_constants(Activate activation, int64_t size, const Body& body, const P
 }  // namespace
 
 template <class T>
-void activate_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* x,
+void activate_cuda(Activate activation, const DropoutRule& rule, const StepNumber& epoch, const T* x,
                    const T* bias, int64_t rows, int64_t width, T* result, Stream stream) {
   const int64_t size = rows * width;
   const Shares shares(rows, width, kAtOnce);
@@ -244,9 +244,9 @@ int64_t activate_backward_sums(Activate activation, int64_t rows, int64_t width)
 }
 
 template <class T>
-void activate_backward_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* result,
-                            const T* gradient, int64_t rows, int64_t width, T* x_gradient, T* bias_gradient,
-                            T* sums, Stream stream) {
+void activate_backward_cuda(Activate activation, const DropoutRule& rule, const StepNumber& epoch,
+                            const T* result, const T* gradient, int64_t rows, int64_t width, T* x_gradient,
+                            T* bias_gradient, T* sums, Stream stream) {
   const int64_t size = rows * width;
   const Shares shares = shares_backward(activation, rows, width);
   const Mask<T> mask(rule, epoch);
@@ -262,13 +262,13 @@ void activate_backward_cuda(Activate activation, const DropoutRule& rule, const 
   column_sums(sums, activate_backward_sums(activation, rows, width), width, bias_gradient, stream);
 }
 
-template void activate_cuda(Activate, const DropoutRule&, const Count&, const float*, const float*, int64_t,
-                            int64_t, float*, Stream);
-template void activate_cuda(Activate, const DropoutRule&, const Count&, const double*, const double*, int64_t,
-                            int64_t, double*, Stream);
-template void activate_backward_cuda(Activate, const DropoutRule&, const Count&, const float*, const float*,
-                                     int64_t, int64_t, float*, float*, float*, Stream);
-template void activate_backward_cuda(Activate, const DropoutRule&, const Count&, const double*, const double*,
-                                     int64_t, int64_t, double*, double*, double*, Stream);
+template void activate_cuda(Activate, const DropoutRule&, const StepNumber&, const float*, const float*,
+                            int64_t, int64_t, float*, Stream);
+template void activate_cuda(Activate, const DropoutRule&, const StepNumber&, const double*, const double*,
+                            int64_t, int64_t, double*, Stream);
+template void activate_backward_cuda(Activate, const DropoutRule&, const StepNumber&, const float*,
+                                     const float*, int64_t, int64_t, float*, float*, float*, Stream);
+template void activate_backward_cuda(Activate, const DropoutRule&, const StepNumber&, const double*,
+                                     const double*, int64_t, int64_t, double*, double*, double*, Stream);
 
 }  // namespace qw::kernels

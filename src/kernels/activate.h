@@ -27,7 +27,7 @@ void activate_backward_cpu(Activate activation, const DropoutRule& rule, const T
 // The same; `epoch` stands for the rule's. A thread has some quads of elements, each of which a block of
 // random bits serves, in the same four columns.
 template <class T>
-void activate_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* x,
+void activate_cuda(Activate activation, const DropoutRule& rule, const StepNumber& epoch, const T* x,
                    const T* bias, int64_t rows, int64_t width, T* result, Stream stream);
 
 // Each block of the GPU sums up the columns of its rows: [this, width] numbers of scratch.
@@ -35,8 +35,8 @@ int64_t activate_backward_sums(Activate activation, int64_t rows, int64_t width)
 
 // One launch, and one more for the bias; `sums` may be null without bias_gradient.
 template <class T>
-void activate_backward_cuda(Activate activation, const DropoutRule& rule, const Count& epoch, const T* result,
-                            const T* gradient, int64_t rows, int64_t width, T* x_gradient, T* bias_gradient,
-                            T* sums, Stream stream);
+void activate_backward_cuda(Activate activation, const DropoutRule& rule, const StepNumber& epoch,
+                            const T* result, const T* gradient, int64_t rows, int64_t width, T* x_gradient,
+                            T* bias_gradient, T* sums, Stream stream);
 
 }  // namespace qw::kernels

@@ -12,7 +12,7 @@ struct Adam {
   static constexpr int kQuads = 2;                         // of a thread, which share the factors
   static constexpr int kElements = kQuads * 4 * kThreads;  // of a block, all of one tensor
   AdamRule rule;
-  Count step;
+  StepNumber step;
   AdamTensor<T> tensors[kAdamTensors];
   uint32_t end_block[kAdamTensors];  // of each tensor; those of absent ones are the last
   uint32_t by_quads;                 // a bit for each
@@ -85,7 +85,7 @@ void launch_list(Adam<T> task, int count, Stream stream) {
 }  // namespace
 
 template <class T>
-void adam_cuda(const AdamRule& rule, const Count& step, std::span<const AdamTensor<T>> tensors,
+void adam_cuda(const AdamRule& rule, const StepNumber& step, std::span<const AdamTensor<T>> tensors,
                Stream stream) {
   Adam<T> task{rule, step, {}, {}, 0};
   int count = 0;
@@ -100,7 +100,7 @@ void adam_cuda(const AdamRule& rule, const Count& step, std::span<const AdamTens
   if (count > 0) launch_list(task, count, stream);
 }
 
-template void adam_cuda(const AdamRule&, const Count&, std::span<const AdamTensor<float>>, Stream);
-template void adam_cuda(const AdamRule&, const Count&, std::span<const AdamTensor<double>>, Stream);
+template void adam_cuda(const AdamRule&, const StepNumber&, std::span<const AdamTensor<float>>, Stream);
+template void adam_cuda(const AdamRule&, const StepNumber&, std::span<const AdamTensor<double>>, Stream);
 
 }  // namespace qw::kernels

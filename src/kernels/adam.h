@@ -40,7 +40,7 @@ void adam_cpu(const AdamRule& rule, std::span<const AdamTensor<T>> tensors);
 constexpr int kAdamTensors = 8;
 
 template <class T>
-void adam_cuda(const AdamRule& rule, const Count& step, std::span<const AdamTensor<T>> tensors,
+void adam_cuda(const AdamRule& rule, const StepNumber& step, std::span<const AdamTensor<T>> tensors,
                Stream stream);
 
 }  // namespace qw::kernels

@@ -53,7 +53,7 @@ QW_BOTH inline double whole_power(double base, int64_t exponent) {
 
 // As they are now on the GPU; every thread makes them for itself, which costs less than waiting for one.
 template <class T, class Rule>
-QW_BOTH inline AdamFactors<T> factors_now(const Rule& rule, const Count& step) {
+QW_BOTH inline AdamFactors<T> factors_now(const Rule& rule, const StepNumber& step) {
   const int64_t now = step.now();
   return AdamFactors<T>(rule, 1.0 - whole_power(rule.beta1, now), 1.0 - whole_power(rule.beta2, now));
 }

@@ -16,7 +16,7 @@ struct Dropout {
   uint32_t threshold;
   uint64_t seed;
   uint32_t layer;
-  Count epoch;
+  StepNumber epoch;
   T* result;
 
   __device__ void operator()() const {
@@ -34,7 +34,7 @@ struct Dropout {
 }  // namespace
 
 template <class T>
-void dropout_cuda(const DropoutRule& rule, const Count& epoch, const T* values, int64_t size, T* result,
+void dropout_cuda(const DropoutRule& rule, const StepNumber& epoch, const T* values, int64_t size, T* result,
                   Stream stream) {
   const uint64_t threshold = dropout_threshold(rule.p);
   const uint32_t least = threshold > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(threshold);
@@ -44,7 +44,7 @@ void dropout_cuda(const DropoutRule& rule, const Count& epoch, const T* values, 
          blocks_for(size, 4 * Task::kThreads), stream);
 }
 
-template void dropout_cuda(const DropoutRule&, const Count&, const float*, int64_t, float*, Stream);
-template void dropout_cuda(const DropoutRule&, const Count&, const double*, int64_t, double*, Stream);
+template void dropout_cuda(const DropoutRule&, const StepNumber&, const float*, int64_t, float*, Stream);
+template void dropout_cuda(const DropoutRule&, const StepNumber&, const double*, int64_t, double*, Stream);
 
 }  // namespace qw::kernels

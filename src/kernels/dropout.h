@@ -58,7 +58,7 @@ void dropout_cpu(const DropoutRule& rule, const T* values, int64_t size, T* resu
 
 // The same; `epoch` stands for the rule's.
 template <class T>
-void dropout_cuda(const DropoutRule& rule, const Count& epoch, const T* values, int64_t size, T* result,
+void dropout_cuda(const DropoutRule& rule, const StepNumber& epoch, const T* values, int64_t size, T* result,
                   Stream stream);
 
 }  // namespace qw::kernels

@@ -129,7 +129,7 @@ struct KeepIf {
     if (*flag == 0) return;
     int64_t before = 0;
     for (int i = 0; i < copies.count; ++i) {
-      const Copy& from = copies.of[i];
+      const Copy& from = copies.items[i];
       const int64_t tiles = (from.bytes + kTileBytes - 1) / kTileBytes;
       // The first tile from `before` on that is this block's: tiles go around, block by block.
       const int64_t first = (blockIdx.x + blocks - before % blocks) % blocks;
@@ -149,7 +149,7 @@ void advance_cuda(int64_t* counts, const int64_t* increments, Stream stream) {
 
 void keep_if_cuda(const double* flag, const Copies& copies, Stream stream) {
   int64_t tiles = 0;
-  for (int i = 0; i < copies.count; ++i) tiles += blocks_for(copies.of[i].bytes, KeepIf::kTileBytes);
+  for (int i = 0; i < copies.count; ++i) tiles += blocks_for(copies.items[i].bytes, KeepIf::kTileBytes);
   const int64_t blocks = tiles < KeepIf::kMostBlocks ? tiles : KeepIf::kMostBlocks;
   launch(KeepIf{flag, copies, blocks}, blocks, stream);
 }

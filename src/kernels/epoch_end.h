@@ -73,7 +73,7 @@ struct Copy {
 
 // Makes the first `count` copies when *flag is not 0.
 struct Copies {
-  Copy of[kMostCopies];
+  Copy items[kMostCopies];
   int count;
 };
 void keep_if_cuda(const double* flag, const Copies& copies, Stream stream);

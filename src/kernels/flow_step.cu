@@ -64,7 +64,7 @@ struct FlowStep {
   static constexpr int kThreads = kStepThreads;
   FlowView<T> view;
   FlowStepRule rule;
-  Count step;
+  StepNumber step;
   uint32_t reciprocal;  // 2^32 / width, rounded up: a product for a division; 0 where that is not exact
   bool by_quads;        // flow, moments and extra are aligned
   bool rows_by_quads;   // rows of the residual are, too, and four elements are those of one edge
@@ -194,7 +194,7 @@ struct SumFlowStatistics {
 };
 
 template <bool kProximal, bool kDirected, class T>
-void launch_step(const FlowStepRule& rule, const Count& step, const FlowView<T>& view, double* sums,
+void launch_step(const FlowStepRule& rule, const StepNumber& step, const FlowView<T>& view, double* sums,
                  Stream stream) {
   const bool by_quads = aligned_for_quads(view.flow, view.first_moment, view.second_moment, view.extra);
   const bool rows_by_quads = view.width % 4 == 0 && aligned_for_quads(view.residual);
@@ -213,7 +213,7 @@ void launch_step(const FlowStepRule& rule, const Count& step, const FlowView<T>&
 int64_t flow_step_blocks(int64_t elements) { return std::min(kMostBlocks, blocks_for(elements, kElements)); }
 
 template <class T>
-void flow_step_cuda(const FlowStepRule& rule, const Count& step, const FlowView<T>& view, double* sums,
+void flow_step_cuda(const FlowStepRule& rule, const StepNumber& step, const FlowView<T>& view, double* sums,
                     double* statistics, Stream stream) {
   if (rule.proximal) {
     rule.directed ? launch_step<true, true>(rule, step, view, sums, stream)
@@ -225,9 +225,9 @@ void flow_step_cuda(const FlowStepRule& rule, const Count& step, const FlowView<
   launch(SumFlowStatistics{sums, flow_step_blocks(view.edges * view.width), statistics}, 1, stream);
 }
 
-template void flow_step_cuda(const FlowStepRule&, const Count&, const FlowView<float>&, double*, double*,
+template void flow_step_cuda(const FlowStepRule&, const StepNumber&, const FlowView<float>&, double*, double*,
                              Stream);
-template void flow_step_cuda(const FlowStepRule&, const Count&, const FlowView<double>&, double*, double*,
-                             Stream);
+template void flow_step_cuda(const FlowStepRule&, const StepNumber&, const FlowView<double>&, double*,
+                             double*, Stream);
 
 }  // namespace qw::kernels

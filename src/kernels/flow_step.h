@@ -51,7 +51,7 @@ int64_t flow_step_blocks(int64_t elements);
 // `statistics` [3], all on the device. Two launches: a thread owns four elements in the order of memory,
 // which may be those of several edges, so that flow and moments move 16 bytes at a time for any width.
 template <class T>
-void flow_step_cuda(const FlowStepRule& rule, const Count& step, const FlowView<T>& view, double* sums,
+void flow_step_cuda(const FlowStepRule& rule, const StepNumber& step, const FlowView<T>& view, double* sums,
                     double* statistics, Stream stream);
 
 }  // namespace qw::kernels

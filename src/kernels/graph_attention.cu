@@ -34,7 +34,7 @@ struct Forward {
   };
 
   AttentionView<T> view;
-  Count epoch;
+  StepNumber epoch;
   AttentionStatistics<T> statistics;
   T* result;
   AttentionTiles tiles;
@@ -182,7 +182,7 @@ struct Forward {
 }  // namespace
 
 template <class T>
-void graph_attention_forward_cuda(const AttentionView<T>& view, const Count& epoch,
+void graph_attention_forward_cuda(const AttentionView<T>& view, const StepNumber& epoch,
                                   const AttentionStatistics<T>& statistics, T* result, int64_t entries,
                                   Stream stream) {
   if (is_narrow_attention(view, entries))
@@ -194,9 +194,9 @@ void graph_attention_forward_cuda(const AttentionView<T>& view, const Count& epo
   with_tiles(view, entries, start, view.features, result);
 }
 
-template void graph_attention_forward_cuda(const AttentionView<float>&, const Count&,
+template void graph_attention_forward_cuda(const AttentionView<float>&, const StepNumber&,
                                            const AttentionStatistics<float>&, float*, int64_t, Stream);
-template void graph_attention_forward_cuda(const AttentionView<double>&, const Count&,
+template void graph_attention_forward_cuda(const AttentionView<double>&, const StepNumber&,
                                            const AttentionStatistics<double>&, double*, int64_t, Stream);
 
 }  // namespace qw::kernels

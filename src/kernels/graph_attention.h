@@ -102,7 +102,7 @@ void graph_attention_backward_rows_cpu(const AttentionView<T>& view, const T* sc
 // head of few columns needs less than a warp (graph_attention_narrow.h). `epoch` stands for that of the
 // view's dropout.
 template <class T>
-void graph_attention_forward_cuda(const AttentionView<T>& view, const Count& epoch,
+void graph_attention_forward_cuda(const AttentionView<T>& view, const StepNumber& epoch,
                                   const AttentionStatistics<T>& statistics, T* result, int64_t entries,
                                   Stream stream);
 
@@ -122,9 +122,10 @@ struct AttentionColumnGradients {
 };
 
 template <class T>
-void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const Count& epoch, const T* facts,
-                                           const T* gradient, const AttentionColumnGradients<T>& gradients,
-                                           int64_t entries, Stream stream);
+void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const StepNumber& epoch,
+                                           const T* facts, const T* gradient,
+                                           const AttentionColumnGradients<T>& gradients, int64_t entries,
+                                           Stream stream);
 
 // Also edge_gradient [entries], the sums of edge_products over the heads, unless both are null.
 template <class T>

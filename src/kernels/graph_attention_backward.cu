@@ -72,7 +72,7 @@ struct BackwardColumns {
   };
 
   AttentionView<T> view;
-  Count epoch;
+  StepNumber epoch;
   const T* facts;
   const T* gradient;
   AttentionColumnGradients<T> gradients;
@@ -332,9 +332,10 @@ void graph_attention_row_facts_cuda(const AttentionView<T>& view, const Attentio
 }
 
 template <class T>
-void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const Count& epoch, const T* facts,
-                                           const T* gradient, const AttentionColumnGradients<T>& gradients,
-                                           int64_t entries, Stream stream) {
+void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const StepNumber& epoch,
+                                           const T* facts, const T* gradient,
+                                           const AttentionColumnGradients<T>& gradients, int64_t entries,
+                                           Stream stream) {
   if (is_narrow_attention(view, entries))
     return narrow_attention_backward_columns(view, epoch, facts, gradient, gradients, entries, stream);
   const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors, auto deep) {
@@ -363,16 +364,16 @@ void graph_attention_backward_rows_cuda(const AttentionView<T>& view, const T* s
 
 template void graph_attention_row_facts_cuda(const AttentionView<float>&, const AttentionStatistics<float>&,
                                              const float*, const float*, float*, Stream);
-template void graph_attention_backward_columns_cuda(const AttentionView<float>&, const Count&, const float*,
-                                                    const float*, const AttentionColumnGradients<float>&,
-                                                    int64_t, Stream);
+template void graph_attention_backward_columns_cuda(const AttentionView<float>&, const StepNumber&,
+                                                    const float*, const float*,
+                                                    const AttentionColumnGradients<float>&, int64_t, Stream);
 template void graph_attention_backward_rows_cuda(const AttentionView<float>&, const float*, const float*,
                                                  float*, float*, int64_t, Stream);
 template void graph_attention_row_facts_cuda(const AttentionView<double>&, const AttentionStatistics<double>&,
                                              const double*, const double*, double*, Stream);
-template void graph_attention_backward_columns_cuda(const AttentionView<double>&, const Count&, const double*,
-                                                    const double*, const AttentionColumnGradients<double>&,
-                                                    int64_t, Stream);
+template void graph_attention_backward_columns_cuda(const AttentionView<double>&, const StepNumber&,
+                                                    const double*, const double*,
+                                                    const AttentionColumnGradients<double>&, int64_t, Stream);
 template void graph_attention_backward_rows_cuda(const AttentionView<double>&, const double*, const double*,
                                                  double*, double*, int64_t, Stream);
 

@@ -15,7 +15,7 @@ constexpr int kNarrowThreads = 128;  // of a block: few, so that few of its rows
 // What the lanes of a team gather for kTeam entries, the k-th of which is lane k's: a column of each.
 template <class T, int kTeam>
 struct GatheredByTeam {
-  T of[kTeam];
+  T values[kTeam];
 
   // Of rows of `table`; `column` is that of the lane's entry, `left` how many entries are left.
   __device__ GatheredByTeam(const AttentionView<T>& view, const T* table, int32_t column, int64_t left) {
@@ -25,14 +25,14 @@ struct GatheredByTeam {
 #pragma unroll
     for (int k = 0; k < kTeam; ++k) {
       const int32_t other = __shfl_sync(kWholeWarp, column, k, kTeam);
-      of[k] = load_pack_if<T, 1>(has_column & (k < left), row_from(table + lane, other, row_bytes)).at[0];
+      values[k] = load_pack_if<T, 1>(has_column & (k < left), row_from(table + lane, other, row_bytes)).at[0];
     }
   }
 
   __device__ T weighted_sum(T coefficient) const {
     T sum = 0;
 #pragma unroll
-    for (int k = 0; k < kTeam; ++k) sum += __shfl_sync(kWholeWarp, coefficient, k, kTeam) * of[k];
+    for (int k = 0; k < kTeam; ++k) sum += __shfl_sync(kWholeWarp, coefficient, k, kTeam) * values[k];
     return sum;
   }
 };
@@ -52,7 +52,7 @@ struct NarrowForward {
   };
 
   AttentionView<T> view;
-  Count epoch;
+  StepNumber epoch;
   AttentionStatistics<T> statistics;
   T* result;
   int32_t long_row;
@@ -129,7 +129,7 @@ struct NarrowBackwardColumns {
   };
 
   AttentionView<T> view;
-  Count epoch;
+  StepNumber epoch;
   const T* facts;
   const T* gradient;
   AttentionColumnGradients<T> gradients;
@@ -174,7 +174,7 @@ struct NarrowBackwardColumns {
       state.total += gathered.weighted_sum(coefficient);
       T products[kTeam];
 #pragma unroll
-      for (int k = 0; k < kTeam; ++k) products[k] = feature * gathered.of[k];
+      for (int k = 0; k < kTeam; ++k) products[k] = feature * gathered.values[k];
       const T dot = team_sum_of_own<kTeam>(products);
       if (is_entry) {
         const T score = slope * (coefficient * dot - alpha * fact.at[kDelta]);
@@ -214,7 +214,7 @@ bool is_narrow_attention(const AttentionView<T>& view, int64_t entries) {
 }
 
 template <class T>
-void narrow_attention_forward(const AttentionView<T>& view, const Count& epoch,
+void narrow_attention_forward(const AttentionView<T>& view, const StepNumber& epoch,
                               const AttentionStatistics<T>& statistics, T* result, int64_t entries,
                               Stream stream) {
   with_team(view, [&](auto team) {
@@ -225,7 +225,7 @@ void narrow_attention_forward(const AttentionView<T>& view, const Count& epoch,
 }
 
 template <class T>
-void narrow_attention_backward_columns(const AttentionView<T>& view, const Count& epoch, const T* facts,
+void narrow_attention_backward_columns(const AttentionView<T>& view, const StepNumber& epoch, const T* facts,
                                        const T* gradient, const AttentionColumnGradients<T>& gradients,
                                        int64_t entries, Stream stream) {
   with_team(view, [&](auto team) {
@@ -237,15 +237,15 @@ void narrow_attention_backward_columns(const AttentionView<T>& view, const Count
 
 template bool is_narrow_attention(const AttentionView<float>&, int64_t);
 template bool is_narrow_attention(const AttentionView<double>&, int64_t);
-template void narrow_attention_forward(const AttentionView<float>&, const Count&,
+template void narrow_attention_forward(const AttentionView<float>&, const StepNumber&,
                                        const AttentionStatistics<float>&, float*, int64_t, Stream);
-template void narrow_attention_forward(const AttentionView<double>&, const Count&,
+template void narrow_attention_forward(const AttentionView<double>&, const StepNumber&,
                                        const AttentionStatistics<double>&, double*, int64_t, Stream);
-template void narrow_attention_backward_columns(const AttentionView<float>&, const Count&, const float*,
+template void narrow_attention_backward_columns(const AttentionView<float>&, const StepNumber&, const float*,
                                                 const float*, const AttentionColumnGradients<float>&, int64_t,
                                                 Stream);
-template void narrow_attention_backward_columns(const AttentionView<double>&, const Count&, const double*,
-                                                const double*, const AttentionColumnGradients<double>&,
-                                                int64_t, Stream);
+template void narrow_attention_backward_columns(const AttentionView<double>&, const StepNumber&,
+                                                const double*, const double*,
+                                                const AttentionColumnGradients<double>&, int64_t, Stream);
 
 }  // namespace qw::kernels

@@ -13,11 +13,11 @@ bool is_narrow_attention(const AttentionView<T>& view, int64_t entries);
 
 // As graph_attention_forward_cuda and graph_attention_backward_columns_cuda, of what is narrow.
 template <class T>
-void narrow_attention_forward(const AttentionView<T>& view, const Count& epoch,
+void narrow_attention_forward(const AttentionView<T>& view, const StepNumber& epoch,
                               const AttentionStatistics<T>& statistics, T* result, int64_t entries,
                               Stream stream);
 template <class T>
-void narrow_attention_backward_columns(const AttentionView<T>& view, const Count& epoch, const T* facts,
+void narrow_attention_backward_columns(const AttentionView<T>& view, const StepNumber& epoch, const T* facts,
                                        const T* gradient, const AttentionColumnGradients<T>& gradients,
                                        int64_t entries, Stream stream);
 

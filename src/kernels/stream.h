@@ -20,7 +20,7 @@ using Stream = CUstream_st*;  // cudaStream_t, without its header
 
 // The number of an epoch, of a step: `base`, and when a captured step is replayed what has been counted since
 // it was captured.
-struct Count {
+struct StepNumber {
   int64_t base = 0;
   const int64_t* since = nullptr;  // on the device; null: nothing
 

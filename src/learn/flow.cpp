@@ -128,13 +128,13 @@ Flow::Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns
   options_.step.directed = graph.directed();
   options_.step.step = 0;
   measured_ = (options.kaiming ? first_measures(values_, edges_) : at::zeros({3}, at::kDouble)).to(device);
-  brought_ = at::empty({graph.num_nodes(), columns}, tensors);
+  transported_ = at::empty({graph.num_nodes(), columns}, tensors);
 }
 
-const at::Tensor& Flow::brought() {
-  if (stale_) incidence_into(values_.detach(), incidence_, brought_);
+const at::Tensor& Flow::transported() {
+  if (stale_) incidence_into(values_.detach(), incidence_, transported_);
   stale_ = false;
-  return brought_;
+  return transported_;
 }
 
 double Flow::cost() const { return measured_[0].item<double>(); }

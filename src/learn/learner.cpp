@@ -160,8 +160,8 @@ void Learner::descend(const at::Tensor& scores, const at::Tensor& gradient) {
 }
 
 std::tuple<at::Tensor, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
-  return divergence(kind_, scores.detach(), flow_ ? flow_->brought() : none_, labels_, weight * scale_, true,
-                    flow_ ? flow_->cost_tensor() : at::Tensor());
+  return divergence(kind_, scores.detach(), flow_ ? flow_->transported() : none_, labels_, weight * scale_,
+                    true, flow_ ? flow_->cost_tensor() : at::Tensor());
 }
 
 StepReport Learner::report_with_flow(const at::Tensor& weighed) const {
@@ -171,7 +171,7 @@ StepReport Learner::report_with_flow(const at::Tensor& weighed) const {
 
 Scores Learner::predict() {
   const at::NoGradGuard no_gradient;
-  const Scores scores{forward(false, 0), flow_ ? flow_->brought() : none_};
+  const Scores scores{forward(false, 0), flow_ ? flow_->transported() : none_};
   const auto finish = finished_ ? find_solver(input_.options.solver).finish : nullptr;
   return finish != nullptr ? finish(scores, {input_.graph, labels_, kind_, input_.options}) : scores;
 }

@@ -62,7 +62,7 @@ TrainRequest request_from_json(const nlohmann::ordered_json& document, const std
 }
 
 nlohmann::ordered_json options_json(const TrainRequest& given) {
-  TrainRequest request = given, usual;
+  TrainRequest request = given, defaults;
   Json changed = Json::object();
   const auto compare = [&](const FieldTable& now, const FieldTable& before) {
     const Json values = now.to_json(), defaults = before.to_json();
@@ -70,9 +70,9 @@ nlohmann::ordered_json options_json(const TrainRequest& given) {
       if (value != defaults.at(name)) changed[name] = value;
     }
   };
-  compare(request_fields(request), request_fields(usual));
-  compare(model_fields(request.model_options), model_fields(usual.model_options));
-  compare(learn_fields(request.learn), learn_fields(usual.learn));
+  compare(request_fields(request), request_fields(defaults));
+  compare(model_fields(request.model_options), model_fields(defaults.model_options));
+  compare(learn_fields(request.learn), learn_fields(defaults.learn));
   for (const char* name : {"runs", "device", "checkpoint_every", "coverage", "baselines"})
     changed.erase(name);
   return changed;

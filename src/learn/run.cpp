@@ -109,7 +109,7 @@ class Trainings {
     const bool went_well = watch(training, [&] {
       within_memory(dataset_, training.request, [&] {
         const std::unique_ptr<SingleRun> single = make_run(training);
-        if (single->trainer() != nullptr) single->trainer()->run(told(*single));
+        if (single->trainer() != nullptr) single->trainer()->run(epoch_callback(*single));
         result = end_of(*single);
       });
     });
@@ -166,9 +166,9 @@ class Trainings {
         single = make_run(training);
         Trainer* trainer = single->trainer();
         if (trainer == nullptr) return;
-        if (!trainer->can_replay()) return trainer->run(told(*single));
+        if (!trainer->can_replay()) return trainer->run(epoch_callback(*single));
         trainers.push_back(trainer);
-        go_on.push_back(told(*single));
+        go_on.push_back(epoch_callback(*single));
       });
       if (went_well) singles.push_back(std::move(single));
     }
@@ -188,7 +188,7 @@ class Trainings {
                                                                    : std::gcd(every, kEpochsAtOnce);
   }
 
-  // Whether it went well; what did not is told to the feed.
+  // Whether it went well; what did not is reported to the feed.
   template <class Work>
   bool watch(const Training& training, const Work& work) {
     try {
@@ -197,15 +197,15 @@ class Trainings {
     } catch (const InternalError&) {
       throw;
     } catch (const Error& error) {
-      return tell_failed(training, error.what());
+      return report_failure(training, error.what());
     } catch (const c10::Error& error) {
       if (is_out_of_memory(error)) throw;
-      return tell_failed(training, error.what_without_backtrace());
+      return report_failure(training, error.what_without_backtrace());
     }
   }
 
   // False; without anybody to tell, the error that is being handled goes on.
-  bool tell_failed(const Training& training, const std::string& why) {
+  bool report_failure(const Training& training, const std::string& why) {
     if (!feed_.failed) throw;
     const std::lock_guard<std::mutex> lock(one_at_a_time_);
     feed_.failed(training, why);
@@ -218,7 +218,7 @@ class Trainings {
     feed_.done(training, result);
   }
 
-  GoOn told(const SingleRun& single) {
+  GoOn epoch_callback(const SingleRun& single) {
     return [this, &single](const EpochRecord& record) {
       if (feed_.epoch) {
         const std::lock_guard<std::mutex> lock(one_at_a_time_);

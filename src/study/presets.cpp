@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/graph/statistics.h"
-#include "study/embedded.h"
+#include "core/embedded.h"
 
 namespace qw {
 namespace {
@@ -80,7 +80,7 @@ std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, co
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> kPresets = [] {
     const std::string file = "presets.json";
-    return presets_from_json(Json::parse(embedded_files().at(file)), file);
+    return presets_from_json(Json::parse(embedded_share().at(file)), file);
   }();
   return kPresets;
 }

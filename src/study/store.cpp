@@ -23,7 +23,8 @@ using Json = nlohmann::ordered_json;
 
 // Raised when tables change, and when the same options train to other results than before: 2: GIN and
 // GraphSAGE drop their input.
-constexpr int64_t kSchema = 2;
+constexpr int64_t kSchema = 3;
+constexpr int64_t kSchemaWithOldNames = 2;  // of a table: else the same
 constexpr std::chrono::seconds kHeartbeat{5};
 constexpr double kSilentIsDead = 60;  // seconds
 
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS claim (
   config INTEGER NOT NULL, run INTEGER NOT NULL, worker INTEGER NOT NULL,
   PRIMARY KEY (config, run)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS study (name TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS usual (option TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS option_default (option TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )";
 
 double now() {
@@ -51,14 +52,14 @@ std::string host_name() {
   return name.data();
 }
 
-// A file of another program's is left as it was.
-void check_schema(SqliteDatabase& database, const std::filesystem::path& path) {
+// The schema of the file. One of another program's is left as it was.
+int64_t checked_schema(SqliteDatabase& database, const std::filesystem::path& path) {
   SqliteStatement both(database,
                        "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version");
   both.row();
   const int64_t schema = both.integer(0);
   const bool empty = both.integer(1) == 0;
-  if (schema == kSchema || (schema == 0 && empty)) return;
+  if (schema == kSchema || schema == kSchemaWithOldNames || (schema == 0 && empty)) return schema;
   fail(fmt::format("{}: is no file of results that this qw reads (schema {}, expected {}); choose another",
                    path.string(), schema, kSchema));
 }
@@ -79,11 +80,11 @@ void keep_write_ahead_log(SqliteDatabase& database) {
 // A config is what differs from the defaults: were one of these another now, old results would stand for new
 // options.
 void check_defaults(SqliteDatabase& database, const std::filesystem::path& path) {
-  SqliteStatement find(database, "SELECT value FROM usual WHERE option = ?");
-  SqliteStatement keep(database, "INSERT INTO usual (option, value) VALUES (?, ?)");
-  const Json usual = to_json(TrainRequest{});
+  SqliteStatement find(database, "SELECT value FROM option_default WHERE option = ?");
+  SqliteStatement keep(database, "INSERT INTO option_default (option, value) VALUES (?, ?)");
+  const Json defaults = to_json(TrainRequest{});
   for (const char* section : {"request", "model_options", "learn"}) {
-    for (const auto& [option, value] : usual.at(section).items()) {
+    for (const auto& [option, value] : defaults.at(section).items()) {
       const std::string now = json_text(value);
       if (!find.bind(option).row()) {
         keep.bind(option).bind(now).run();
@@ -99,10 +100,12 @@ void check_defaults(SqliteDatabase& database, const std::filesystem::path& path)
 }
 
 void open_tables(SqliteDatabase& database, const std::filesystem::path& path) {
-  check_schema(database, path);
+  checked_schema(database, path);
   keep_write_ahead_log(database);
   database.execute("PRAGMA synchronous=NORMAL");
   SqliteTransaction transaction(database);
+  if (checked_schema(database, path) == kSchemaWithOldNames)
+    database.execute("ALTER TABLE usual RENAME TO option_default");
   database.execute(kTables);
   check_defaults(database, path);
   database.execute(fmt::format("PRAGMA user_version={}", kSchema).c_str());

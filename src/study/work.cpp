@@ -24,15 +24,15 @@ double seconds_since(Clock::time_point begin) {
 std::string shape_of(const TrainRequest& request) {
   TrainRequest shape = request;
   LearnOptions& learn = shape.learn;
-  const LearnOptions usual;
-  learn.lr = usual.lr;
-  learn.weight_decay = usual.weight_decay;
-  learn.filter_lr = usual.filter_lr;
-  learn.filter_weight_decay = usual.filter_weight_decay;
-  learn.flow_lr = usual.flow_lr;
-  learn.flow_weight_decay = usual.flow_weight_decay;
-  learn.lambda = usual.lambda;
-  learn.lpa_weight = usual.lpa_weight;
+  const LearnOptions defaults;
+  learn.lr = defaults.lr;
+  learn.weight_decay = defaults.weight_decay;
+  learn.filter_lr = defaults.filter_lr;
+  learn.filter_weight_decay = defaults.filter_weight_decay;
+  learn.flow_lr = defaults.flow_lr;
+  learn.flow_weight_decay = defaults.flow_weight_decay;
+  learn.lambda = defaults.lambda;
+  learn.lpa_weight = defaults.lpa_weight;
   return json_text(options_json(shape));
 }
 

@@ -120,15 +120,15 @@ TEST(Exact, SolvesAsOftenAsAsked) {
   const Training training(problem);
   const auto learner = make_learner(training.input());
   std::vector<double> losses;
-  std::vector<at::Tensor> brought;
+  std::vector<at::Tensor> transported;
   for (int64_t epoch = 0; epoch < 6; ++epoch) {
     losses.push_back(learner->step(epoch).loss);
-    brought.push_back(learner->predict().transport.clone());
+    transported.push_back(learner->predict().transport.clone());
   }
   EXPECT_EQ(losses[0], losses[2]);
   EXPECT_NE(losses[0], losses[3]);
-  EXPECT_TRUE(test::same_bits(brought[0], brought[2]));
-  EXPECT_FALSE(test::same_bits(brought[0], brought[3]));
+  EXPECT_TRUE(test::same_bits(transported[0], transported[2]));
+  EXPECT_FALSE(test::same_bits(transported[0], transported[3]));
 }
 
 TEST(Exact, LearnsAndIsNoTroubleWhereNothingFlows) {

@@ -161,10 +161,10 @@ TEST(QwLoss, FlowTakesTheCheapEdge) {
   EXPECT_NEAR(flow.values()[0][0].item<double>(), expected, 1e-4);
   EXPECT_EQ(flow.values()[1][0].item<double>(), 0.0);
   EXPECT_NEAR(flow.cost(), 0.5 * expected, 1e-4);
-  const at::Tensor brought = learner->predict().transport;
-  EXPECT_NEAR(brought[0][0].item<double>(), expected, 1e-4);
-  EXPECT_NEAR(brought[1][0].item<double>(), -expected, 1e-4);
-  EXPECT_EQ(brought[3][0].item<double>(), 0.0);
+  const at::Tensor transported = learner->predict().transport;
+  EXPECT_NEAR(transported[0][0].item<double>(), expected, 1e-4);
+  EXPECT_NEAR(transported[1][0].item<double>(), -expected, 1e-4);
+  EXPECT_EQ(transported[3][0].item<double>(), 0.0);
 }
 
 TEST(QwLoss, DearEdgesCarryNothing) {
@@ -325,9 +325,9 @@ TEST(QwLoss, OnAnArcMassMovesFromTailToHead) {
     const Training training(problem);
     const auto learner = make_learner(training.input());
     for (int64_t epoch = 0; epoch < 300; ++epoch) learner->step(epoch);
-    const at::Tensor brought = learner->predict().transport.to(at::kDouble).cpu();
-    EXPECT_NEAR((brought[0] + brought[1]).item<double>(), 0, 1e-6) << "transport makes no mass";
-    return brought[1].item<double>();
+    const at::Tensor transported = learner->predict().transport.to(at::kDouble).cpu();
+    EXPECT_NEAR((transported[0] + transported[1]).item<double>(), 0, 1e-6) << "transport makes no mass";
+    return transported[1].item<double>();
   };
   EXPECT_GT(transport(1, 5.0), 4) << "the head can be raised";
   EXPECT_EQ(transport(1, -5.0), 0) << "but not lowered";

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "qw/study/sweep.h"
-#include "study/embedded.h"
+#include "core/embedded.h"
 #include "study/study.h"
 
 namespace qw {
@@ -314,9 +314,9 @@ TEST(Space, SweepsThatCameWithQwAreComplete) {
                                             {"sweeps/qw-short.json", 70}, {"sweeps/qw-algorithm1.json", 20},
                                             {"sweeps/qw-weights.json", 8}};
   size_t shipped = 0;
-  for (const auto& [path, text] : embedded_files()) shipped += path.starts_with("sweeps/") ? 1 : 0;
+  for (const auto& [path, text] : embedded_share()) shipped += path.starts_with("sweeps/") ? 1 : 0;
   EXPECT_GE(shipped, cells.size());
-  for (const auto& [path, text] : embedded_files()) {
+  for (const auto& [path, text] : embedded_share()) {
     if (!path.starts_with("sweeps/")) continue;
     Json description = parse_sweep(std::string(text), path);
     EXPECT_FALSE(description.value("about", "").empty()) << path;

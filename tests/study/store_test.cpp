@@ -136,15 +136,27 @@ TEST_F(Store, TimesAreKept) {
 
 TEST_F(Store, AFileDoesNotServeOtherDefaults) {
   { const ResultStore store(file()); }
-  SqliteDatabase(file()).execute("UPDATE usual SET value = '0.5' WHERE option = 'lr'");
+  SqliteDatabase(file()).execute("UPDATE option_default SET value = '0.5' WHERE option = 'lr'");
   EXPECT_EQ(
       test::error_of([&] { const ResultStore store(file()); }),
       file().string() +
           ": was made when the default of lr was 0.5; it is 0.01 now, and results would be mixed up: use "
           "another file");
   SqliteDatabase(file()).execute(
-      "DELETE FROM usual WHERE option = 'lr'");  // an option that was not there then
+      "DELETE FROM option_default WHERE option = 'lr'");  // an option that was not there then
   EXPECT_NO_THROW({ const ResultStore store(file()); });
+}
+
+TEST_F(Store, AFileWithTheOldNameOfATableIsRead) {
+  int64_t config = 0;
+  {
+    ResultStore store(file());
+    config = store.config_of(test::tiny_request());
+    store.put({config, 0}, test::measured(0.5, 0.25));
+  }
+  SqliteDatabase(file()).execute("ALTER TABLE option_default RENAME TO usual; PRAGMA user_version=2");
+  EXPECT_EQ(ResultStore(file()).find({config, 0})->result.test.front().second, 0.25);
+  EXPECT_NO_THROW({ const ResultStore again(file()); });
 }
 
 TEST_F(Store, AMetricThatIsNoNumberIsNotZero) {

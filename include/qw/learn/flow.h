@@ -52,8 +52,8 @@ class Flow {
   const std::vector<EdgeId>& carriers() const { return carriers_; }
   int64_t num_edges() const { return num_edges_; }
 
-  // S F [N, C]; computed once after every change, always in the same place.
-  const at::Tensor& brought();
+  // What transport carries to each node: S F [N, C]; computed once after every change, always in the same place.
+  const at::Tensor& transported();
   double cost() const;             // the sum of cost * |F| now
   at::Tensor cost_tensor() const;  // the same, [] float64 where the flow is; changes with it
 
@@ -82,7 +82,7 @@ class Flow {
   FlowEdges edges_;
   IncidenceTensors incidence_;
   at::Tensor values_, first_moment_, second_moment_;
-  at::Tensor brought_;  // what values_ bring, unless they changed since
+  at::Tensor transported_;  // S F, unless F changed since
   bool stale_ = true;
   at::Tensor measured_;  // [3]: what flow_step_ returned
 };

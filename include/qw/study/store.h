@@ -5,7 +5,8 @@
 //   result    one row per config and run: metrics, time, device, or the error
 //   claim     who is at work on what; claims of a process that died are free again
 //   study     sweeps by name, as they were asked for
-//   usual     the defaults of all options: a file does not serve where one of them has changed
+//   option_default
+//             of all options: a file does not serve where one of them has changed
 //
 // Every change is one transaction of a write-ahead log.
 #pragma once

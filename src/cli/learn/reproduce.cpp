@@ -12,7 +12,7 @@
 #include "learn/device.h"
 #include "qw/core/error.h"
 #include "qw/report/chart.h"
-#include "qw/study/experiment.h"
+#include "paper/experiment.h"
 
 namespace qw::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include "qw/core/error.h"
 #include "qw/study/presets.h"
 #include "qw/study/sweep.h"
-#include "study/embedded.h"
+#include "core/embedded.h"
 
 namespace qw::cli {
 namespace {
@@ -42,7 +42,7 @@ struct SweepArguments {
 Json description_of(const std::string& what) {
   if (std::filesystem::exists(what)) return parse_sweep(read_file(what), what);
   std::vector<std::string> shipped;
-  for (const auto& [path, text] : embedded_files()) {
+  for (const auto& [path, text] : embedded_share()) {
     if (!path.starts_with(kShipped)) continue;
     const std::string name = std::filesystem::path(path).stem().string();
     if (name == what) return parse_sweep(std::string(text), path);
@@ -348,7 +348,7 @@ void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& argumen
 
 std::string footer() {
   std::string text = "Sweeps that came with qw:";
-  for (const auto& [path, sweep] : embedded_files()) {
+  for (const auto& [path, sweep] : embedded_share()) {
     if (!path.starts_with(kShipped)) continue;
     const Json description = parse_sweep(std::string(sweep), path);
     text += fmt::format("\n  {:<16}{}", std::filesystem::path(path).stem().string(),

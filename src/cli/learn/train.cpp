@@ -126,17 +126,17 @@ TrainRequest refit_request(const CLI::App& command, TrainArguments& arguments) {
 void use_value_defaults(const CLI::App& command, const Dataset& dataset, TrainRequest& request) {
   if (dataset.targets.task != Task::kRegression || !dataset.targets.classes.empty()) return;
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
-  std::vector<std::string> said;
+  std::vector<std::string> chosen;
   const Preset suited = automatic_preset(dataset, {}, "");
   for (const auto& [field, value] : suited.options.items()) {
     if (is_written(command, field)) continue;
     options[field] = value;
-    said.push_back(
+    chosen.push_back(
         fmt::format("--{} {}", field, value.is_string() ? value.get<std::string>() : value.dump()));
   }
-  if (said.empty()) return;
+  if (chosen.empty()) return;
   set_options(request, options, "qw train");
-  say(fmt::format("values to learn: {} unless told otherwise", join(said, " ")));
+  say(fmt::format("values to learn: {} unless told otherwise", join(chosen, " ")));
 }
 
 void say_what_is_guessed(const Dataset& dataset, const TrainRequest& request) {
@@ -259,7 +259,7 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   arguments.request.command = command_line();
   suit_request(command, dataset, arguments);
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
-  device_of(arguments.request);  // refused before anything is said
+  device_of(arguments.request);  // refused before anything is chosen
   const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
   if (!goes_on) say_what_is_guessed(dataset, arguments.request);
   const std::vector<RunResult> results = train_or_stop(dataset, arguments);
@@ -339,7 +339,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   table.add("resume", arguments->resume, "DIR", "go on with a training that was interrupted");
   table.add("refit_flow", request.refit_flow, "DIR",
             "keep the networks of this training and fit only the flow, to labels that changed since; what is "
-            "not said here "
+            "not chosen here "
             "is as it was there");
   table.add(
       "preset", arguments->preset, "NAME",

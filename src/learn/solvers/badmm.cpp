@@ -70,7 +70,7 @@ class Badmm : public Learner {
     if (input_.options.dual == "probability") {
       dual_.add_(std::get<1>(weighed(scores, input_.options.lambda)));
     } else if (input_.options.dual == "carried") {
-      dual_.add_((scores + flow_->brought() - label_rows_) * is_labelled_, input_.options.lambda);
+      dual_.add_((scores + flow_->transported() - label_rows_) * is_labelled_, input_.options.lambda);
     }
   }
 

@@ -43,17 +43,17 @@ at::Tensor correction(const PropagationMatrix& matrix, const at::Tensor& errors,
 }
 
 Scores corrected_and_smoothed(const Scores& scores, const FinishInput& input) {
-  const at::Tensor said = to_label_space(input.kind, scores.network.to(at::kDouble));
-  const LabelRows labels = label_rows(input.labels, said.size(0), said.size(1));
+  const at::Tensor predicted = to_label_space(input.kind, scores.network.to(at::kDouble));
+  const LabelRows labels = label_rows(input.labels, predicted.size(0), predicted.size(1));
   const at::Tensor is_known = labels.known > 0;
   const PropagationMatrix matrix = input.graph.normalised();
-  const at::Tensor errors = at::where(is_known, labels.values - said, 0.0);
-  const at::Tensor corrected = said + correction(matrix, errors, is_known, input);
+  const at::Tensor errors = at::where(is_known, labels.values - predicted, 0.0);
+  const at::Tensor corrected = predicted + correction(matrix, errors, is_known, input);
   const at::Tensor smoothed =
       spread(matrix, at::where(is_known, labels.values, corrected), input.options.smooth_alpha,
              input.options.propagation_steps, [](const at::Tensor& x) { return at::clamp(x, 0.0, 1.0); });
   const at::ScalarType type = scores.network.scalar_type();
-  return {said.to(type), (smoothed - said).to(type), true};
+  return {predicted.to(type), (smoothed - predicted).to(type), true};
 }
 
 std::unique_ptr<Learner> make(const LearnInput& input) {

@@ -108,10 +108,10 @@ class Exact : public Learner {
 
   StepReport step(int64_t epoch) override {
     const at::Tensor scores = forward(true, epoch);
-    const at::Tensor said = to_label_space(kind_, scores).index_select(0, index_);
-    if (epoch % every_ == 0) solve_for_potential(said.detach());
+    const at::Tensor predicted = to_label_space(kind_, scores).index_select(0, index_);
+    if (epoch % every_ == 0) solve_for_potential(predicted.detach());
     stale_ = epoch % every_ == 0;
-    descend(said, (potential_ * -scale_).to(said.options()));
+    descend(predicted, (potential_ * -scale_).to(predicted.options()));
     const at::Tensor loss = distance_[0] * scale_;
     return {Measured(loss), Measured(loss, 0.0)};
   }
@@ -121,7 +121,7 @@ class Exact : public Learner {
     const at::Tensor network = to_label_space(kind_, forward(false, 0));
     if (stale_) solve_for_flow(network.index_select(0, index_));
     stale_ = false;
-    return {network, flow_->brought(), true};
+    return {network, flow_->transported(), true};
   }
 
   ValidationLoss validation_loss(const Scores& scores, const LabelTensors& labels) override {
@@ -151,15 +151,15 @@ class Exact : public Learner {
   }
 
  private:
-  std::vector<TransportColumn> solve(RepeatedProblem& problem, const at::Tensor& said) {
-    const at::Tensor rows = said.to(at::kDouble).cpu().contiguous();
+  std::vector<TransportColumn> solve(RepeatedProblem& problem, const at::Tensor& predicted) {
+    const at::Tensor rows = predicted.to(at::kDouble).cpu().contiguous();
     if (!at::isfinite(rows).all().item<bool>())
       fail("the network's predictions are not finite any more; a smaller learning rate may help");
     return problem.solve({rows.data_ptr<double>(), static_cast<size_t>(rows.numel())}, gamma_);
   }
 
-  void solve_for_potential(const at::Tensor& said) {
-    const std::vector<TransportColumn> solved = solve(of_training_, said);
+  void solve_for_potential(const at::Tensor& predicted) {
+    const std::vector<TransportColumn> solved = solve(of_training_, predicted);
     auto* potential = potential_.data_ptr<double>();
     double distance = 0;
     for (const TransportColumn& column : solved) distance += column.distance;
@@ -169,8 +169,8 @@ class Exact : public Learner {
     distance_.fill_(distance);
   }
 
-  void solve_for_flow(const at::Tensor& said) {
-    const std::vector<TransportColumn> solved = solve(of_prediction_, said);
+  void solve_for_flow(const at::Tensor& predicted) {
+    const std::vector<TransportColumn> solved = solve(of_prediction_, predicted);
     const std::vector<EdgeId>& carriers = flow_->carriers();
     at::Tensor values = at::empty({static_cast<int64_t>(carriers.size()), columns_}, at::kDouble);
     auto* value = values.data_ptr<double>();

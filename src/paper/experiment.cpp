@@ -1,5 +1,5 @@
 // Which trainings make up each table and figure.
-#include "qw/study/experiment.h"
+#include "paper/experiment.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <functional>
 #include <set>
 
+#include "core/embedded.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/study/presets.h"
-#include "study/embedded.h"
 
 namespace qw {
 namespace {
@@ -24,7 +24,7 @@ bool wanted(const std::vector<std::string>& only, const std::string& name) {
 }
 
 const Json& paper() {
-  static const Json kPaper = Json::parse(embedded_files().at("paper.json"));
+  static const Json kPaper = Json::parse(embedded_paper().at("paper.json"));
   return kPaper;
 }
 

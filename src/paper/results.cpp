@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/report/paired.h"
-#include "qw/study/experiment.h"
+#include "paper/experiment.h"
 
 namespace qw {
 namespace {

@@ -1,5 +1,5 @@
 // The paper's experiments: what they train, and how ours is set beside the paper's.
-#include "qw/study/experiment.h"
+#include "paper/experiment.h"
 
 #include <gmock/gmock.h>
 

@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "qw/core/export.h"
 #include "qw/study/presets.h"
 #include "qw/study/store.h"
 #include "qw/study/work.h"
 
-namespace QW_PUBLIC qw {
+namespace qw {
 
 // As printed there. What the paper calls a standard deviation is, in the released code, the half width of a
 // 95 % bootstrap interval of the mean.

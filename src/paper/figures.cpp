@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "qw/report/chart.h"
-#include "qw/study/experiment.h"
+#include "paper/experiment.h"
 
 namespace qw {
 namespace {
