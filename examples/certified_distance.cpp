@@ -5,9 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "qw/core/error.h"
-#include "qw/data/load.h"
-#include "qw/transport/wasserstein.h"
+#include "qw/core.h"
+#include "qw/data.h"
+#include "qw/transport.h"
 
 int main(int argc, char** argv) {
   try {

@@ -1,7 +1,7 @@
 // Fit and predict in memory: two rings of people, red and blue, of whom half say their colour.
 #include <cstdio>
 
-#include "qw/learn/fit.h"
+#include "qw/learn.h"
 
 int main() {
   constexpr qw::NodeId kRing = 20, kPeople = 2 * kRing;

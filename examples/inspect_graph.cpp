@@ -1,10 +1,9 @@
 // Loads any graph that `qw data info` loads and says how it is split by the published protocol.
 #include <iostream>
 
-#include "qw/core/error.h"
-#include "qw/data/load.h"
-#include "qw/graph/split_spec.h"
-#include "qw/graph/statistics.h"
+#include "qw/core.h"
+#include "qw/data.h"
+#include "qw/graph.h"
 
 int main(int argc, char** argv) {
   try {

@@ -5,15 +5,12 @@
 
 #include <iostream>
 
-#include "qw/core/error.h"
-#include "qw/data/load.h"
-#include "qw/graph/split_spec.h"
-#include "qw/learn/flow.h"
-#include "qw/learn/labels.h"
-#include "qw/nn/graph_tensors.h"
-#include "qw/nn/node_matrix.h"
-#include "qw/ops/divergence.h"
-#include "qw/ops/spmm.h"
+#include "qw/core.h"
+#include "qw/data.h"
+#include "qw/graph.h"
+#include "qw/learn.h"
+#include "qw/nn.h"
+#include "qw/ops.h"
 
 namespace {
 

@@ -36,7 +36,18 @@ MODULE = re.compile(r"^(?:qw/)?([a-z]+)/")
 
 def module_of(path, root):
     parts = path.relative_to(root).parts
-    return parts[2] if parts[0] == "include" else parts[1]
+    return parts[2].removesuffix(".h") if parts[0] == "include" else parts[1]
+
+
+def missing_from_umbrellas(root):
+    """include/qw/X.h includes every header of include/qw/X."""
+    for folder in sorted(path for path in (root / "include" / "qw").iterdir() if path.is_dir()):
+        umbrella = folder.with_suffix(".h")
+        text = umbrella.read_text() if umbrella.exists() else ""
+        for header in sorted(folder.glob("*.h")):
+            line = f'#include "qw/{folder.name}/{header.name}"'
+            if line not in text:
+                yield f"{umbrella.relative_to(root)}: lacks {line}"
 
 
 def violations(root):
@@ -72,7 +83,7 @@ def violations(root):
 
 def main():
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
-    found = list(violations(root))
+    found = [*violations(root), *missing_from_umbrellas(root)]
     print("\n".join(found) if found else "layers: no violation")
     return 1 if found else 0
 

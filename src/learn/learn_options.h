@@ -6,6 +6,11 @@
 
 namespace qw {
 
+struct TrainRequest;
+
+// What is neither of the network nor of the solver.
+FieldTable request_fields(TrainRequest& request);
+
 FieldTable learn_fields(LearnOptions& options);
 
 }  // namespace qw

@@ -6,6 +6,7 @@
 #include "nn/model_options.h"
 #include "qw/core/error.h"
 #include "qw/learn/run.h"
+#include "qw/nn/model.h"
 
 namespace qw {
 namespace {
@@ -14,22 +15,38 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kRunSchema = 2;  // 1: folders that kept nothing of their data
 
+}  // namespace
+
 FieldTable request_fields(TrainRequest& request) {
+  std::vector<std::string> names;
+  for (const ModelInfo& info : models()) names.push_back(info.name);
   FieldTable table("qw train");
-  table.add("model", request.model, "NAME", "");
-  table.add("split", request.split, "SPEC", "");
-  table.add("runs", request.runs, {1, 1e6}, "");
-  table.add("seed", request.seed, {0, 9e18}, "");
-  table.add("device", request.device, "NAME", "");
-  table.add_choice("scale_features", request.scale_features, {"auto", "rows", "columns", "none"}, "");
-  table.add("checkpoint_every", request.checkpoint_every, {0, 1e9}, "");
-  table.add("coverage", request.coverage, {0.01, 0.999}, "");
-  table.add_choice("baselines", request.baselines, {"auto", "all", "none"}, "");
-  table.add("refit_flow", request.refit_flow, "DIR", "");
+  table.add_choice("model", request.model, names, "the network (listed below)");
+  table.add(
+      "split", request.split, "SPEC",
+      "who trains (see qw data split); auto: the data's own split, or as in the paper for its graphs, else "
+      "stratified 60/20/20");
+  table.add("runs", request.runs, {1, 1e6}, "independent runs, each with a split and a seed of its own");
+  table.add("seed", request.seed, {0, 9e18},
+            "seed of the first run, the next has one more; 0: the ten published seeds");
+  table.add("device", request.device, "NAME", "where to learn: cpu, cuda or cuda:N");
+  table.add_choice(
+      "scale_features", request.scale_features, {"auto", "rows", "columns", "none"},
+      "divide rows by their sum, bring columns to mean 0 and deviation 1, or neither; auto: rows for the "
+      "paper's graphs, else columns, but for those of 0 and 1 and of word counts");
+  table.add("checkpoint_every", request.checkpoint_every, {0, 1e9},
+            "epochs between checkpoints in --out; 0: none");
+  table.add("coverage", request.coverage, {0.01, 0.999},
+            "share of the nodes whose truth the sets (or intervals) of predictions.csv should hold");
+  table.add_choice(
+      "baselines", request.baselines, {"auto", "all", "none"},
+      "what to compare with: the trivial prediction and, in auto where it takes a tenth of the time "
+      "at most, a linear model without the graph");
+  table.add("refit_flow", request.refit_flow, "DIR",
+            "keep the networks of this training and fit only the flow, to labels that changed since; what is "
+            "not chosen here is as it was there");
   return table;
 }
-
-}  // namespace
 
 nlohmann::ordered_json to_json(const TrainRequest& given) {
   TrainRequest request = given;

@@ -302,10 +302,8 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   arguments->request.split = "auto";
   CLI::App* command = app.add_subcommand("train", "learn the labels of a graph");
   add_data_options(*command, arguments->data);
-  std::vector<std::string> names;
   std::string footer = "Models:";
   for (const ModelInfo& info : models()) {
-    names.push_back(info.name);
     footer += fmt::format("\n  {:<12}{}{}", info.name, info.summary,
                           info.options.empty() ? "" : "; heeds --" + join(info.options, ", --"));
   }
@@ -313,34 +311,10 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   for (const SolverInfo& info : solvers()) footer += fmt::format("\n  {:<20}{}", info.name, info.summary);
   command->footer(footer);
   TrainRequest& request = arguments->request;
+  add_options(*command, request_fields(request));
   FieldTable table("qw train");
-  table.add_choice("model", request.model, names, "the network (listed below)");
-  table.add(
-      "split", request.split, "SPEC",
-      "who trains (see qw data split); auto: the data's own split, or as in the paper for its graphs, else "
-      "stratified 60/20/20");
-  table.add("runs", request.runs, {1, 1e6}, "independent runs, each with a split and a seed of its own");
-  table.add("seed", request.seed, {0, 9e18},
-            "seed of the first run, the next has one more; 0: the ten published seeds");
-  table.add("device", request.device, "NAME", "where to learn: cpu, cuda or cuda:N");
-  table.add_choice(
-      "scale_features", request.scale_features, {"auto", "rows", "columns", "none"},
-      "divide rows by their sum, bring columns to mean 0 and deviation 1, or neither; auto: rows for the "
-      "paper's graphs, else columns, but for those of 0 and 1 and of word counts");
-  table.add("checkpoint_every", request.checkpoint_every, {0, 1e9},
-            "epochs between checkpoints in --out; 0: none");
-  table.add("coverage", request.coverage, {0.01, 0.999},
-            "share of the nodes whose truth the sets (or intervals) of predictions.csv should hold");
-  table.add_choice(
-      "baselines", request.baselines, {"auto", "all", "none"},
-      "what to compare with: the trivial prediction and, in auto where it takes a tenth of the time "
-      "at most, a linear model without the graph");
   table.add("out", arguments->out, "DIR", "keep model, flow, predictions and metrics here");
   table.add("resume", arguments->resume, "DIR", "go on with a training that was interrupted");
-  table.add("refit_flow", request.refit_flow, "DIR",
-            "keep the networks of this training and fit only the flow, to labels that changed since; what is "
-            "not chosen here "
-            "is as it was there");
   table.add(
       "preset", arguments->preset, "NAME",
       "settings found by a sweep, as data/model/method (see qw presets); auto: suited to the graph; what is "

@@ -1,0 +1,5 @@
+// All of qw/report: charts and paired comparisons.
+#pragma once
+
+#include "qw/report/chart.h"
+#include "qw/report/paired.h"
