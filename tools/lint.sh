@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, layers and clang-tidy; any finding fails. Needs build/release/compile_commands.json (make build).
+# Format, layers, documents and clang-tidy; any finding fails. Needs build/release/compile_commands.json (make build).
 # --deep adds slow checks: the rest of bugprone and the static analyzer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +14,9 @@ clang-format --dry-run -Werror "${sources[@]}"
 
 echo "layers"
 python3 tools/check_layers.py
+
+echo "documents"
+python3 tools/check_docs.py
 
 # Not what includes LibTorch: the headers of 1.13 do not compile as C++20 with clang 14.
 mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.cpp$' | grep -vE '^src/(ops|nn|learn|study|cli/learn)/')
