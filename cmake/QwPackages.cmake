@@ -51,4 +51,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR})
 
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/packaging/debian.cmake)
 set(CPACK_QW_PACKAGING ${CMAKE_SOURCE_DIR}/packaging)
+set(CPACK_QW_CHANGELOG ${CMAKE_BINARY_DIR}/changelog)
+configure_file(${CMAKE_SOURCE_DIR}/packaging/changelog.in ${CPACK_QW_CHANGELOG} @ONLY)
 include(CPack)

@@ -18,7 +18,7 @@ foreach(component program libraries development)
 
   set(documents ${root}/share/doc/${package})
   configure_file(${CPACK_QW_PACKAGING}/copyright ${documents}/copyright COPYONLY)
-  execute_process(COMMAND gzip -9nc ${CPACK_QW_PACKAGING}/changelog OUTPUT_FILE ${documents}/changelog.gz
+  execute_process(COMMAND gzip -9nc ${CPACK_QW_CHANGELOG} OUTPUT_FILE ${documents}/changelog.gz
                   COMMAND_ERROR_IS_FATAL ANY)
   if(EXISTS ${CPACK_QW_PACKAGING}/${package}.lintian-overrides)
     configure_file(${CPACK_QW_PACKAGING}/${package}.lintian-overrides ${root}/share/lintian/overrides/${package} COPYONLY)

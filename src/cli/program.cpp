@@ -1,6 +1,7 @@
 #include "cli/program.h"
 
 #include <fmt/format.h>
+#include <qw_commit.h>
 
 #include <csignal>
 #include <cstdio>
@@ -41,6 +42,8 @@ void print_version(bool json) {
   const BuildInfo info = build_info();
   if (json) {
     print_json({{"version", info.version},
+                {"commit", QW_COMMIT},
+                {"build", QW_BUILD_TYPE},
                 {"libtorch", info.libtorch},
                 {"cuda", info.cuda},
                 {"architecture", info.architecture},
@@ -49,10 +52,11 @@ void print_version(bool json) {
                 {"threads", thread_count()}});
     return;
   }
-  print_text(fmt::format("qw {}\nLibTorch: {}\nCUDA: {}\nCPU: {}, {} threads, {}\nCompiler: {}\n",
-                         info.version, info.libtorch.empty() ? "built without" : info.libtorch,
-                         info.cuda ? "yes" : "no", info.architecture, thread_count(),
-                         join(info.cpu_features, " "), info.compiler));
+  const std::string commit = std::string(QW_COMMIT).empty() ? "" : fmt::format("commit {}, ", QW_COMMIT);
+  print_text(fmt::format("qw {} ({}{})\nLibTorch: {}\nCUDA: {}\nCPU: {}, {} threads, {}\nCompiler: {}\n",
+                         info.version, commit, QW_BUILD_TYPE,
+                         info.libtorch.empty() ? "built without" : info.libtorch, info.cuda ? "yes" : "no",
+                         info.architecture, thread_count(), join(info.cpu_features, " "), info.compiler));
 }
 
 // The innermost subcommand that was asked for: its help is the one to point to.

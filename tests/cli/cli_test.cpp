@@ -30,7 +30,8 @@ TEST(Cli, HelpAndVersion) {
   EXPECT_EQ(qw({}).exit_code, 0);
   EXPECT_EQ(qw({"--version"}).out.substr(0, 3), "qw ");
   const json version = json_of({"--version", "--json"});
-  for (const char* field : {"version", "libtorch", "cuda", "architecture", "cpu_features", "threads"}) {
+  for (const char* field :
+       {"version", "commit", "build", "libtorch", "cuda", "architecture", "cpu_features", "threads"}) {
     EXPECT_TRUE(version.contains(field)) << field;
   }
   for (const char* command : {"list", "get", "info", "convert", "split"}) {
