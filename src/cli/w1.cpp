@@ -348,10 +348,6 @@ void check_limits(const W1Arguments& arguments) {
         fmt::format("qw w1: --solver primal-dual comes to a gap of 1e-6 at best, not --gap {}; leave one out",
                     arguments.gap));
   }
-  if (arguments.time_limit > 0 && solver.starts_with("lemon-")) {
-    fail_usage(
-        fmt::format("qw w1: --time-limit has no use with --solver {}, which cannot be stopped", solver));
-  }
 }
 
 // Throws where options contradict each other or would be ignored.

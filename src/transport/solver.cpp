@@ -10,30 +10,29 @@ namespace {
 
 const char* takes_all(const Network&, std::span<const double>) { return nullptr; }
 
-constexpr Solver kSolvers[] = {
-    {"network-simplex", "primal network simplex; remembers its spanning tree", true, takes_all,
-     solve_network_simplex},
-    {"cost-scaling", "cost-scaling push-relabel; stops at a gap", true, refuses_cost_scaling,
-     solve_cost_scaling},
-    {"max-flow", "by a maximum flow, where all costs are equal and every node has an unlabelled neighbour",
-     true, refuses_max_flow, solve_max_flow},
-    {"primal-dual", "first-order steps on all cores, for a gap of 1e-6 or more", false, refuses_primal_dual,
-     solve_primal_dual},
-#ifdef QW_HAS_LEMON
-    {"lemon-simplex", "LEMON's network simplex, a second opinion; heeds no limits", true, refuses_lemon,
-     solve_lemon_network_simplex},
-    {"lemon-scaling", "LEMON's cost scaling, a second opinion; heeds no limits", true, refuses_lemon,
-     solve_lemon_cost_scaling},
-#endif
-};
+std::vector<Solver>& table() {
+  static std::vector<Solver> all{
+      {"network-simplex", "primal network simplex; remembers its spanning tree", true, takes_all,
+       solve_network_simplex},
+      {"cost-scaling", "cost-scaling push-relabel; stops at a gap", true, refuses_cost_scaling,
+       solve_cost_scaling},
+      {"max-flow", "by a maximum flow, where all costs are equal and every node has an unlabelled neighbour",
+       true, refuses_max_flow, solve_max_flow},
+      {"primal-dual", "first-order steps on all cores, for a gap of 1e-6 or more", false, refuses_primal_dual,
+       solve_primal_dual},
+  };
+  return all;
+}
 
 }  // namespace
 
-std::span<const Solver> solvers() { return kSolvers; }
+std::span<const Solver> solvers() { return table(); }
+
+void add_solver(const Solver& solver) { table().push_back(solver); }
 
 const Solver& solver_named(const std::string& name) {
   std::string known;
-  for (const Solver& solver : kSolvers) {
+  for (const Solver& solver : solvers()) {
     if (name == solver.name) return solver;
     known += (known.empty() ? "" : ", ") + std::string(solver.name);
   }

@@ -54,6 +54,7 @@ struct Solver {
 };
 
 std::span<const Solver> solvers();
+void add_solver(const Solver& solver);  // for tests and benchmarks that bring another, before any is used
 const Solver& solver_named(const std::string& name);  // throws qw::Error with the known names
 
 // The solver that is expected to be quickest.

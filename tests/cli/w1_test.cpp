@@ -221,14 +221,6 @@ TEST(W1Command, KeepsItsTimeLimit) {
               testing::ContainsRegex("v: not solved to the end: the distance is .*; raise --time-limit"));
 }
 
-TEST(W1Command, ASolverThatCannotBeStoppedTakesNoTimeLimit) {
-  const auto solvers = transport_solvers();
-  const auto is_lemon = [](const TransportSolverInfo& info) { return info.name == "lemon-simplex"; };
-  if (std::none_of(solvers.begin(), solvers.end(), is_lemon)) GTEST_SKIP() << "built without LEMON";
-  test::expect_refused({"w1", "--batch", "x", "--solver", "lemon-simplex", "--time-limit", "1"}, 2,
-                       "qw w1: --time-limit has no use with --solver lemon-simplex, which cannot be stopped");
-}
-
 TEST(W1Command, SaysThatASolverStoppedAboveTheGap) {
   const test::TemporaryFolder folder;
   std::string mu = "id,v\n", gamma = "id,v\n";

@@ -1,10 +1,9 @@
-#ifdef QW_HAS_LEMON
+#include "support/lemon/lemon.h"
 
 #include <gtest/gtest.h>
 
 #include "transport/certificate.h"
 #include "transport/networks.h"
-#include "transport/solvers/solvers.h"
 
 namespace qw::transport {
 namespace {
@@ -80,5 +79,3 @@ INSTANTIATE_TEST_SUITE_P(Solvers, Lemon,
 
 }  // namespace
 }  // namespace qw::transport
-
-#endif  // QW_HAS_LEMON

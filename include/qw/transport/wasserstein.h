@@ -70,7 +70,7 @@ struct TransportOptions {
   // it; the node that gives or takes most then carries the difference as its primal residual.
   double balance_tolerance = 1e-9;
   // Asked every few milliseconds, by several threads at once; when it says yes, all columns stop as at the
-  // time limit. LEMON's solvers ask only before they begin.
+  // time limit.
   std::function<bool()> cancelled;
 };
 

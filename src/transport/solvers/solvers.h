@@ -28,11 +28,4 @@ const char* refuses_max_flow(const Network& network, std::span<const double> sup
 Answer solve_max_flow(const Network& network, const Arcs& arcs, std::span<const double> supply,
                       const Limits& limits, Memory& memory);
 
-// LEMON's two, as second opinions. They know no limits and no memory.
-const char* refuses_lemon(const Network& network, std::span<const double> supply);
-Answer solve_lemon_network_simplex(const Network& network, const Arcs& arcs, std::span<const double> supply,
-                                   const Limits& limits, Memory& memory);
-Answer solve_lemon_cost_scaling(const Network& network, const Arcs& arcs, std::span<const double> supply,
-                                const Limits& limits, Memory& memory);
-
 }  // namespace qw::transport

@@ -1,9 +1,9 @@
-// LEMON's solvers as second opinions: they heed no limits and no memory.
+#include "lemon.h"
+
 #include <bit>
 
+#include "lemon_bridge.h"
 #include "transport/integers.h"
-#include "transport/solvers/lemon_bridge.h"
-#include "transport/solvers/solvers.h"
 
 namespace qw::transport {
 namespace {
@@ -112,4 +112,13 @@ Answer solve_lemon_cost_scaling(const Network& network, const Arcs& arcs, std::s
   return solve(network, arcs, supply, Method::kCostScaling);
 }
 
+namespace {
+
+const bool kAdded = [] {
+  add_solver({"lemon-simplex", "LEMON's network simplex", true, refuses_lemon, solve_lemon_network_simplex});
+  add_solver({"lemon-scaling", "LEMON's cost scaling", true, refuses_lemon, solve_lemon_cost_scaling});
+  return true;
+}();
+
+}  // namespace
 }  // namespace qw::transport

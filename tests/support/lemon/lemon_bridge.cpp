@@ -1,4 +1,4 @@
-#include "transport/solvers/lemon_bridge.h"
+#include "lemon_bridge.h"
 
 #include <lemon/cost_scaling.h>
 #include <lemon/maps.h>
