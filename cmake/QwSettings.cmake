@@ -27,7 +27,7 @@ endif()
 # multiply-add: generated data has the same bits on every platform.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor;-Werror=return-type;-ffp-contract=off>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds;-Wno-psabi>")  # false alarms of g++ 12 inside std::string
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-array-bounds;-Wno-psabi>")  # false alarms of g++ 12 inside std::string
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>")  # takes spans for owners
   endif()
