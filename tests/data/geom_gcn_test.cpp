@@ -84,7 +84,8 @@ TEST(GeomGcn, ReadsPlainFeaturesInAnyOrderOfIds) {
   EXPECT_EQ(dataset.targets.classes, (std::vector<int32_t>{0, 1, 1}));
   EXPECT_EQ(dataset.targets.width, 2);
   EXPECT_EQ(dataset.notes,
-            (std::vector<std::string>{"1 self-loops were dropped; --self-loops keep keeps them"}));
+            (std::vector<std::string>{"1 self-loops were dropped; --self-loops keep keeps them",
+                                      "1 repeated edges were dropped; --duplicate-edges keep keeps them"}));
 }
 
 TEST(GeomGcn, KeepsArcsWhenDirected) {
