@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "ops/cuda_glue.h"
+#include "ops/backend.h"
 
 namespace qw {
 namespace {
