@@ -8,6 +8,7 @@
 #include "kernels/dropout.h"
 #include "ops/backend.h"
 #include "ops/counted.h"
+#include "ops/dropout_parts.h"
 
 namespace qw {
 namespace ops {
@@ -17,6 +18,8 @@ void check_word(const char* name, int64_t value) {
   TORCH_CHECK(value >= 0 && value <= UINT32_MAX, "qw::dropout: ", name, " must be in [0, 2^32), got ", value);
 }
 
+}  // namespace
+
 void check_dropout(const at::Tensor& values, double p, const DropoutKey& key) {
   TORCH_CHECK(values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble,
               "qw::dropout: values must be float32 or float64, got ", values.scalar_type());
@@ -24,6 +27,8 @@ void check_dropout(const at::Tensor& values, double p, const DropoutKey& key) {
   check_word("epoch", key.epoch);
   check_word("layer", key.layer);
 }
+
+namespace {
 
 at::Tensor dropout_backend(const at::Tensor& values, double p, int64_t seed, int64_t epoch, int64_t layer) {
   check_dropout(values, p, {seed, epoch, layer});
@@ -44,10 +49,13 @@ at::Tensor dropout_backend(const at::Tensor& values, double p, int64_t seed, int
   return result;
 }
 
-// A copy when p == 0.
+}  // namespace
+
 at::Tensor dropout_operator(const at::Tensor& values, double p, const DropoutKey& key) {
   return call<dropout_backend>("qw::dropout", values, p, key.seed, key.epoch, key.layer);
 }
+
+namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
