@@ -51,6 +51,13 @@ void run_on(const at::Tensor& where, const Cpu& cpu, const Gpu& gpu) {
   cpu();
 }
 
+// The same for an operator that QW_GPU_BACKENDS registers.
+template <class Gpu>
+void run_on_gpu(const at::Tensor& where, const Gpu& gpu) {
+  run_on(
+      where, [] {}, gpu);
+}
+
 // Calls the operator `name`, whose arguments are those of its backend.
 template <auto backend, class... Arguments>
 decltype(auto) call(const char* name, Arguments&&... arguments) {
@@ -81,4 +88,13 @@ T* data_or_null(const at::Tensor& tensor) {
   static void register_backends(torch::Library& library)
 #else
 #define QW_BACKENDS(library) TORCH_LIBRARY_IMPL(qw, CPU, library)
+#endif
+
+// The same for operators that no CPU has.
+#if defined(QW_CUDA_EMULATOR)
+#define QW_GPU_BACKENDS(library) TORCH_LIBRARY_IMPL(qw, CPU, library)
+#elif QW_HAS_CUDA
+#define QW_GPU_BACKENDS(library) TORCH_LIBRARY_IMPL(qw, CUDA, library)
+#else
+#define QW_GPU_BACKENDS(library) [[maybe_unused]] static void register_nowhere(torch::Library& library)
 #endif

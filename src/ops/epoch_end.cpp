@@ -1,18 +1,22 @@
 #include "qw/ops/epoch_end.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
-#include <torch/library.h>
+
+#include <algorithm>
 
 #include "kernels/epoch_end.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
-#include "ops/epoch_end_checks.h"
+#include "ops/counted.h"
 
 namespace qw {
 namespace ops {
 namespace {
+
+using at::Tensor;
 
 constexpr const char* kMetrics = "qw::epoch_metrics";
 constexpr const char* kEnd = "qw::epoch_end_";
@@ -55,8 +59,7 @@ void check_numbers(const char* op, const char* name, const at::Tensor& numbers, 
 
 bool is_none(const at::Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
 
-}  // namespace
-
+// `parts`: train, val, test.
 void check_epoch_metrics(int64_t kind, const at::Tensor& scores, const at::Tensor& shift,
                          const std::array<LabelTensors, 3>& parts) {
   TORCH_CHECK(kind >= 0 && kind <= 2, kMetrics, ": kind must be 0 (accuracy), 1 (macro F1) or 2 (R2), got ",
@@ -117,20 +120,139 @@ void check_keep_if(const at::Tensor& state, int64_t flag, at::TensorList sources
   }
 }
 
+// The scores and labels as kernels read them; `parts` and the rest must be contiguous.
+template <class T>
+kernels::MetricInput<T> metric_input(const Tensor& scores, const Tensor& shift, double threshold,
+                                     const std::array<LabelTensors, 3>& parts) {
+  kernels::MetricInput<T> input{
+      data_or_null<T>(scores), data_or_null<T>(shift), scores.size(1), threshold, {}};
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const LabelTensors& labels = parts[part];
+    input.parts[part] = {data_or_null<int32_t>(labels.nodes), data_or_null<int32_t>(labels.classes),
+                         data_or_null<T>(labels.targets), labels.nodes.size(0)};
+  }
+  return input;
+}
+
+Tensor epoch_metrics_backend(int64_t kind, const Tensor& scores, const Tensor& shift, double threshold,
+                             const Tensor& train_nodes, const Tensor& train_classes,
+                             const Tensor& train_targets, const Tensor& val_nodes, const Tensor& val_classes,
+                             const Tensor& val_targets, const Tensor& test_nodes, const Tensor& test_classes,
+                             const Tensor& test_targets) {
+  std::array<LabelTensors, 3> parts{LabelTensors{train_nodes, train_classes, train_targets, {}},
+                                    LabelTensors{val_nodes, val_classes, val_targets, {}},
+                                    LabelTensors{test_nodes, test_classes, test_targets, {}}};
+  check_epoch_metrics(kind, scores, shift, parts);
+  const bool by_class = kind == static_cast<int64_t>(EpochMetric::kAccuracy);
+  int64_t nodes = 0;
+  for (LabelTensors& part : parts) {
+    (by_class ? part.targets : part.classes) = at::empty({0}, (by_class ? scores : part.nodes).options());
+    part.targets = part.targets.contiguous();
+    nodes += part.nodes.size(0);
+  }
+  const Tensor rows = scores.contiguous(), shifts = shift.contiguous();
+  count(2 * nodes * rows.size(1), rows, shifts, train_nodes, val_nodes, test_nodes);
+  const at::TensorOptions in_double = rows.options().dtype(at::kDouble);
+  Tensor result = at::empty({kernels::kMetricParts}, in_double);
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::epoch_metrics", [&] {
+    const auto input = metric_input<scalar_t>(rows, shifts, threshold, parts);
+    const auto metric = static_cast<kernels::MetricKind>(kind);
+    run_on_gpu(rows, [&](auto stream) {
+      const Tensor scratch = at::empty({kernels::epoch_metrics_scratch(metric, input)}, in_double);
+      kernels::epoch_metrics_cuda(metric, input, data_or_null<double>(scratch), result.data_ptr<double>(),
+                                  stream);
+    });
+  });
+  return result;
+}
+
+void epoch_end_backend(const Tensor& history, const Tensor& state, const Tensor& loss,
+                       const Tensor& val_divergence, const Tensor& flow_cost, double weight,
+                       const Tensor& metrics, int64_t epochs, int64_t patience, bool keeps_last,
+                       bool by_metric, int64_t first_row, const Tensor& counts, at::IntArrayRef increments) {
+  check_epoch_end(history, state, {loss, val_divergence, flow_cost, weight, metrics},
+                  {epochs, patience, keeps_last, by_metric, first_row}, counts, increments);
+  count(patience, state, metrics);
+  kernels::EpochEnd end{};
+  end.history = data_or_null<double>(history);
+  end.rows = history.size(0);
+  end.first_row = first_row;
+  end.state = state.data_ptr<double>();
+  end.loss = loss.data_ptr<double>();
+  end.val_divergence = val_divergence.data_ptr<double>();
+  end.flow_cost = data_or_null<double>(flow_cost);
+  end.metrics = metrics.data_ptr<double>();
+  end.lambda = weight;
+  end.epochs = epochs;
+  end.patience = patience;
+  end.counts = data_or_null<int64_t>(counts);
+  std::copy(increments.begin(), increments.end(), end.increments);
+  end.keeps_last = keeps_last;
+  end.by_metric = by_metric;
+  run_on_gpu(state, [&](auto stream) { kernels::epoch_end_cuda(end, stream); });
+}
+
+void advance_backend(const Tensor& counts, at::IntArrayRef increments) {
+  check_advance(counts, increments);
+  run_on_gpu(counts, [&](auto stream) {
+    kernels::advance_cuda(counts.data_ptr<int64_t>(), increments.data(), stream);
+  });
+}
+
+void keep_if_backend(const Tensor& state, int64_t flag, at::TensorList sources, at::TensorList targets) {
+  check_keep_if(state, flag, sources, targets);
+  const double* set = state.data_ptr<double>() + flag;
+  std::vector<Tensor> held;  // until the launch
+  kernels::Copies copies{};
+  const auto flush = [&] {
+    run_on_gpu(state, [&](auto stream) { kernels::keep_if_cuda(set, copies, stream); });
+    copies.count = 0;
+  };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i].numel() == 0) continue;
+    held.push_back(sources[i].contiguous());
+    const Tensor& source = held.back();
+    copies.of[copies.count++] = {source.data_ptr(), targets[i].data_ptr(),
+                                 static_cast<int64_t>(source.nbytes())};
+    count(0, source, targets[i]);
+    if (copies.count == kernels::kMostCopies) flush();
+  }
+  if (copies.count > 0) flush();
+}
+
+}  // namespace
+
+QW_GPU_BACKENDS(library) {
+  library.impl("epoch_metrics", epoch_metrics_backend);
+  library.impl("epoch_end_", epoch_end_backend);
+  library.impl("advance_", advance_backend);
+  library.impl("keep_if_", keep_if_backend);
+}
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "epoch_metrics(int kind, Tensor scores, Tensor shift, float threshold, Tensor train_nodes, "
+      "Tensor train_classes, Tensor train_targets, Tensor val_nodes, Tensor val_classes, Tensor val_targets, "
+      "Tensor test_nodes, Tensor test_classes, Tensor test_targets) -> Tensor");
+  library.def(
+      "epoch_end_(Tensor(a!) history, Tensor(b!) state, Tensor loss, "
+      "Tensor val_divergence, Tensor flow_cost, float weight, Tensor metrics, int epochs, "
+      "int patience, bool keeps_last, bool by_metric, int first_row, Tensor(c!) counts, int[] increments) -> "
+      "()");
+  library.def("advance_(Tensor(a!) counts, int[] increments) -> ()");
+  library.def("keep_if_(Tensor state, int flag, Tensor[] sources, Tensor(a!)[] targets) -> ()");
+}
+
 }  // namespace ops
 
 using at::Tensor;
 
 Tensor epoch_metrics(EpochMetric kind, const Tensor& scores, const Tensor& shift, double threshold,
                      const LabelTensors& train, const LabelTensors& val, const LabelTensors& test) {
-  using Signature =
-      Tensor(int64_t, const Tensor&, const Tensor&, double, const Tensor&, const Tensor&, const Tensor&,
-             const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::epoch_metrics", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  return op.call(static_cast<int64_t>(kind), scores, shift, threshold, train.nodes, train.classes,
-                 train.targets, val.nodes, val.classes, val.targets, test.nodes, test.classes, test.targets);
+  return ops::call<ops::epoch_metrics_backend>(
+      "qw::epoch_metrics", static_cast<int64_t>(kind), scores, shift, threshold, train.nodes, train.classes,
+      train.targets, val.nodes, val.classes, val.targets, test.nodes, test.classes, test.targets);
 }
 
 Tensor epoch_state_tensor(const EpochState& state, at::Device device) {
@@ -156,22 +278,16 @@ EpochState read_epoch_state(const Tensor& state) {
 
 void epoch_end_(const Tensor& history, const Tensor& state, const EpochResult& result, const EpochRule& rule,
                 const Tensor& counts, std::array<int64_t, 3> increments) {
-  using Signature =
-      void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, const Tensor&,
-           int64_t, int64_t, bool, bool, int64_t, const Tensor&, at::IntArrayRef);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::epoch_end_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  op.call(history, state, result.loss, result.val_divergence, result.flow_cost, result.lambda, result.metrics,
-          rule.epochs, rule.patience, rule.keeps_last, rule.by_metric, rule.first_row, counts, increments);
+  ops::call<ops::epoch_end_backend>("qw::epoch_end_", history, state, result.loss, result.val_divergence,
+                                    result.flow_cost, result.lambda, result.metrics, rule.epochs,
+                                    rule.patience, rule.keeps_last, rule.by_metric, rule.first_row, counts,
+                                    increments);
 }
 
 void advance_(const Tensor& counts, std::array<int64_t, 3> increments) {
-  using Signature = void(const Tensor&, at::IntArrayRef);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::advance_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  op.call(counts, increments);
+  ops::call<ops::advance_backend>("qw::advance_", counts, increments);
 }
 
 double windowed_sum(const double* values, int64_t count, int64_t stride) {
@@ -180,25 +296,8 @@ double windowed_sum(const double* values, int64_t count, int64_t stride) {
 
 void keep_if_(const Tensor& state, EpochFlag flag, const std::vector<Tensor>& sources,
               const std::vector<Tensor>& targets) {
-  using Signature = void(const Tensor&, int64_t, at::TensorList, at::TensorList);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::keep_if_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  op.call(state, static_cast<int64_t>(flag), sources, targets);
+  ops::call<ops::keep_if_backend>("qw::keep_if_", state, static_cast<int64_t>(flag), sources, targets);
 }
 
 }  // namespace qw
-
-TORCH_LIBRARY_FRAGMENT(qw, library) {
-  library.def(
-      "epoch_metrics(int kind, Tensor scores, Tensor shift, float threshold, Tensor train_nodes, "
-      "Tensor train_classes, Tensor train_targets, Tensor val_nodes, Tensor val_classes, Tensor val_targets, "
-      "Tensor test_nodes, Tensor test_classes, Tensor test_targets) -> Tensor");
-  library.def(
-      "epoch_end_(Tensor(a!) history, Tensor(b!) state, Tensor loss, "
-      "Tensor val_divergence, Tensor flow_cost, float weight, Tensor metrics, int epochs, "
-      "int patience, bool keeps_last, bool by_metric, int first_row, Tensor(c!) counts, int[] increments) -> "
-      "()");
-  library.def("advance_(Tensor(a!) counts, int[] increments) -> ()");
-  library.def("keep_if_(Tensor state, int flag, Tensor[] sources, Tensor(a!)[] targets) -> ()");
-}
