@@ -21,7 +21,6 @@ else()
 endif()
 
 file(GLOB QW_CUDA_KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/*.cu)
-file(GLOB QW_CUDA_GLUE CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*_cuda.cpp)
 
 # Every major architecture from 7.0 on that nvcc knows, and the first of all it knows: code of each, and for later ones
 # what the driver compiles. nvcc 13 begins at 7.5.
@@ -65,25 +64,20 @@ function(qw_add_emulated_torch)
     configure_file(${copy}.in ${copy} COPYONLY)
     list(APPEND emulated ${copy})
   endforeach()
-  set(replaced)
-  foreach(glue ${QW_CUDA_GLUE})
-    get_filename_component(name ${glue} NAME)
-    string(REPLACE "_cuda.cpp" "_cpu" twin ${name})
-    list(APPEND replaced "/${twin}\\.cpp")
-  endforeach()
-  list(JOIN replaced "|" replaced)
   add_library(qw_emulated OBJECT ${emulated} ${CMAKE_SOURCE_DIR}/tests/emulator/emulator.cpp)
   target_include_directories(qw_emulated PRIVATE ${CMAKE_SOURCE_DIR}/tests/emulator ${CMAKE_SOURCE_DIR}/include
                                                  ${CMAKE_SOURCE_DIR}/src)
   # A fortified longjmp takes fibers for an attack.
   target_compile_options(qw_emulated PRIVATE -O2 -U_FORTIFY_SOURCE -Wno-unknown-pragmas -Wno-subobject-linkage)
-  add_library(qw_ops_emulated OBJECT ${QW_CUDA_GLUE})
-  target_compile_definitions(qw_ops_emulated PRIVATE QW_CUDA_EMULATOR=1)
+  file(GLOB operators CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cpp)
+  add_library(qw_ops_emulated OBJECT ${operators})
+  target_compile_definitions(qw_ops_emulated PRIVATE QW_HAS_CUDA=0 QW_CUDA_EMULATOR=1)
   target_include_directories(qw_ops_emulated PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(qw_ops_emulated PRIVATE torch)
-  target_precompile_headers(qw_ops_emulated PRIVATE <ATen/ATen.h> <torch/library.h>)
+  target_link_libraries(qw_ops_emulated PRIVATE torch fmt::fmt)
+  target_precompile_headers(qw_ops_emulated PRIVATE <ATen/ATen.h> <torch/csrc/autograd/custom_function.h>
+                            <torch/library.h>)
   add_library(qw_torch_emulated_parts INTERFACE)
   target_sources(qw_torch_emulated_parts INTERFACE $<TARGET_OBJECTS:qw_kernels> $<TARGET_OBJECTS:qw_emulated>
-                 $<TARGET_OBJECTS:qw_ops_emulated> $<FILTER:$<TARGET_OBJECTS:qw_ops>,EXCLUDE,${replaced}>)
+                 $<TARGET_OBJECTS:qw_ops_emulated>)
   target_link_libraries(qw_torch_emulated_parts INTERFACE torch fmt::fmt $<LINK_ONLY:OpenMP::OpenMP_CXX>)
 endfunction()

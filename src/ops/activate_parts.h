@@ -1,4 +1,4 @@
-// The operators behind qw::activate, and what they require.
+// The gradient of qw::activate, an operator of its own.
 #pragma once
 
 #include <tuple>
@@ -14,10 +14,6 @@ struct ActivateRule {
 
   bool only_adds() const { return activation == 0 && p == 0.0; }  // the bias
 };
-
-void check_activate(const at::Tensor& x, const at::Tensor& bias, const ActivateRule& rule);
-
-at::Tensor activate_operator(const at::Tensor& x, const at::Tensor& bias, const ActivateRule& rule);
 
 // Gradients of x, [0] when `rule` only adds since it is `gradient` itself, and of the bias, [0] unless asked
 // for.

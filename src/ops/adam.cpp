@@ -1,14 +1,15 @@
 #include "qw/ops/adam.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/Dispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
-#include <torch/library.h>
 
 #include <cmath>
+#include <vector>
 
-#include "ops/adam_checks.h"
-#include "ops/counted.h"
+#include "kernels/adam.h"
+#include "ops/backend.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
@@ -51,21 +52,18 @@ void check_companion(const char* name, const at::Tensor& tensor, const at::Tenso
               " must have its strides ", parameter.strides(), ", got ", tensor.strides());
 }
 
-}  // namespace
-
 void check_adam(at::TensorList parameters, at::TensorList gradients, at::TensorList first_moments,
-                at::TensorList second_moments, double lr, double beta1, double beta2, double eps,
-                double weight_decay, int64_t step) {
+                at::TensorList second_moments, const kernels::AdamRule& rule) {
   const size_t count = parameters.size();
   TORCH_CHECK(gradients.size() == count && first_moments.size() == count && second_moments.size() == count,
               kOp, ": ", count, " parameters need as many gradients, first and second moments, got ",
               gradients.size(), ", ", first_moments.size(), " and ", second_moments.size());
-  check_not_negative("lr", lr);
-  check_beta("beta1", beta1);
-  check_beta("beta2", beta2);
-  check_not_negative("eps", eps);
-  check_not_negative("weight_decay", weight_decay);
-  TORCH_CHECK(step >= 1, kOp, ": step counts from 1, got ", step);
+  check_not_negative("lr", rule.lr);
+  check_beta("beta1", rule.beta1);
+  check_beta("beta2", rule.beta2);
+  check_not_negative("eps", rule.eps);
+  check_not_negative("weight_decay", rule.weight_decay);
+  TORCH_CHECK(rule.step >= 1, kOp, ": step counts from 1, got ", rule.step);
   const at::Tensor* first = nullptr;
   for (size_t i = 0; i < count; ++i) {
     if (!gradients[i].defined()) continue;
@@ -80,21 +78,66 @@ void check_adam(at::TensorList parameters, at::TensorList gradients, at::TensorL
   }
 }
 
+// The places of parameters that have a gradient; counts the work on them, and tells autograd that they
+// change.
 std::vector<size_t> changing_parameters(at::TensorList parameters, at::TensorList gradients,
                                         at::TensorList first_moments, at::TensorList second_moments) {
   std::vector<size_t> places;
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!gradients[i].defined()) continue;
     places.push_back(i);
-    count(12 * parameters[i].numel(), gradients[i]);
+    record_work(12 * parameters[i].numel(), gradients[i]);
     for (const at::TensorList changed : {parameters, first_moments, second_moments}) {
       // Written through a pointer, which autograd does not see: without this, a backward pass would use
       // changed values in silence.
       changed[i].unsafeGetTensorImpl()->bump_version();
-      count(0, changed[i], changed[i]);
+      record_work(0, changed[i], changed[i]);
     }
   }
   return places;
+}
+
+template <class T>
+std::vector<kernels::AdamTensor<T>> adam_tensors(const std::vector<size_t>& places, at::TensorList parameters,
+                                                 at::TensorList gradients, at::TensorList first_moments,
+                                                 at::TensorList second_moments) {
+  std::vector<kernels::AdamTensor<T>> tensors;
+  tensors.reserve(places.size());
+  for (const size_t i : places) {
+    tensors.push_back({parameters[i].data_ptr<T>(), gradients[i].data_ptr<T>(),
+                       first_moments[i].data_ptr<T>(), second_moments[i].data_ptr<T>(),
+                       parameters[i].numel()});
+  }
+  return tensors;
+}
+
+void adam_backend(at::TensorList parameters, at::TensorList gradients, at::TensorList first_moments,
+                  at::TensorList second_moments, double lr, double beta1, double beta2, double eps,
+                  double weight_decay, int64_t step) {
+  const kernels::AdamRule rule{lr, beta1, beta2, eps, weight_decay, step};
+  check_adam(parameters, gradients, first_moments, second_moments, rule);
+  const std::vector<size_t> present =
+      changing_parameters(parameters, gradients, first_moments, second_moments);
+  if (present.empty()) return;
+  const at::Tensor& first = parameters[present[0]];
+  AT_DISPATCH_FLOATING_TYPES(first.scalar_type(), "qw::adam_", [&] {
+    const auto tensors =
+        adam_tensors<scalar_t>(present, parameters, gradients, first_moments, second_moments);
+    run_on(
+        first, [&] { kernels::adam_cpu<scalar_t>(rule, tensors); },
+        [&](auto stream) { kernels::adam_cuda<scalar_t>(rule, network_step_number(step), tensors, stream); });
+  });
+}
+
+}  // namespace
+
+QW_BACKENDS(library) { library.impl("adam_", adam_backend); }
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "adam_(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] first_moments, "
+      "Tensor(c!)[] second_moments, float lr, float beta1, float beta2, float eps, float weight_decay, "
+      "int step) -> ()");
 }
 
 }  // namespace ops
@@ -103,21 +146,12 @@ void adam_(at::TensorList parameters, at::TensorList gradients, at::TensorList f
            at::TensorList second_moments, double lr, double beta1, double beta2, double eps,
            double weight_decay, int64_t step) {
   if (parameters.empty()) {  // the dispatcher would not know where to go
-    return ops::check_adam(parameters, gradients, first_moments, second_moments, lr, beta1, beta2, eps,
-                           weight_decay, step);
+    return ops::check_adam(parameters, gradients, first_moments, second_moments,
+                           {lr, beta1, beta2, eps, weight_decay, step});
   }
-  using Signature = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, double, double,
-                         double, double, double, int64_t);
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("qw::adam_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  op.call(parameters, gradients, first_moments, second_moments, lr, beta1, beta2, eps, weight_decay, step);
+  ops::call<ops::adam_backend>("qw::adam_", parameters, gradients, first_moments, second_moments, lr, beta1,
+                               beta2, eps, weight_decay, step);
 }
 
 }  // namespace qw
-
-TORCH_LIBRARY_FRAGMENT(qw, library) {
-  library.def(
-      "adam_(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] first_moments, "
-      "Tensor(c!)[] second_moments, float lr, float beta1, float beta2, float eps, float weight_decay, "
-      "int step) -> ()");
-}

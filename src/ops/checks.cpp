@@ -39,4 +39,17 @@ void check_square_pattern(const char* op, const SparsePattern& pattern, const at
               pattern.columns.size(0), " entries, its transpose ", pattern.transposed_columns.size(0));
 }
 
+std::vector<at::Tensor> tensors_of(const SparsePattern& pattern) {
+  return {pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
+          pattern.order};
+}
+
+SparsePattern pattern_of(at::TensorList tensors) {
+  TORCH_CHECK(tensors.size() == 5,
+              "qw: a pattern must be 5 tensors (offsets, columns, transposed_offsets, transposed_columns, "
+              "order), got ",
+              tensors.size());
+  return {tensors[0], tensors[1], tensors[2], tensors[3], tensors[4]};
+}
+
 }  // namespace qw::ops

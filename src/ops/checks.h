@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 #include "qw/ops/spmm.h"
 
 namespace qw::ops {
@@ -23,5 +25,9 @@ void check_csr(const char* op, const at::Tensor& offsets, const at::Tensor& colu
 // All parts of a pattern whose transpose has its size and its entries; what `order` must have is the
 // caller's.
 void check_square_pattern(const char* op, const SparsePattern& pattern, const at::Tensor& values);
+
+// A pattern as a schema has it, a Tensor[] of the five members in their order.
+std::vector<at::Tensor> tensors_of(const SparsePattern& pattern);
+SparsePattern pattern_of(at::TensorList tensors);
 
 }  // namespace qw::ops

@@ -1,14 +1,26 @@
 #include "qw/ops/dense_linear.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/library.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <dlfcn.h>
+#include <omp.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+#include <functional>
+#include <mutex>
+
+#include "kernels/dense_linear.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
-#include "ops/dense_linear_parts.h"
+#include "ops/work.h"
+#include "qw/core/parallel.h"
 
 namespace qw {
 namespace ops {
+namespace {
 
 using at::Tensor;
 
@@ -22,38 +34,227 @@ void check_dense_linear(const Tensor& x, const Tensor& weight) {
               ", got ", weight.sizes(), " of ", weight.scalar_type(), " on ", weight.device());
 }
 
+// Sizes of blocks follow from the sizes of the matrices alone.
+constexpr int64_t kFewestRows = 256;         // of a block of a product
+constexpr int64_t kFlopsPerBlock = 1 << 21;  // where that many rows are less work, more are taken
+constexpr int64_t kColumnsPerBlock = 128;    // of a transposed product
+constexpr int64_t kFewestRowsPerChunk = 1024;
+constexpr int64_t kMostTasks = 32;            // of a transposed product, by chunks of rows
+constexpr int64_t kFlopsPerThread = 1 << 17;  // below it another thread does not pay
+
+template <class Function>
+Function loaded(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+// BLAS with threads of its own splits work by their number, and so does the rounding: it gets one, and blocks
+// of a size that does not depend on the number of threads are ours to share out. OpenBLAS has one number for
+// the whole process: the first call in sets it, the last call out restores it. Where OpenBLAS uses OpenMP,
+// that number is also the calling thread's for OpenMP.
+class OneOpenBlasThread {
+ public:
+  OneOpenBlasThread() {
+    if (get_ == nullptr || set_ == nullptr) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (calls_++ > 0) return;
+    previous_ = get_();
+    set(1);
+  }
+  OneOpenBlasThread(const OneOpenBlasThread&) = delete;
+  OneOpenBlasThread& operator=(const OneOpenBlasThread&) = delete;
+  ~OneOpenBlasThread() {
+    if (get_ == nullptr || set_ == nullptr) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--calls_ == 0) set(previous_);
+  }
+
+ private:
+  static void set(int count) {
+    const int of_openmp = omp_get_max_threads();
+    set_(count);
+    omp_set_num_threads(of_openmp);
+  }
+
+  inline static const auto get_ = loaded<int (*)()>("openblas_get_num_threads");
+  inline static const auto set_ = loaded<void (*)(int)>("openblas_set_num_threads");
+  inline static std::mutex mutex_;
+  inline static int calls_ = 0;
+  inline static int previous_ = 1;
+};
+
+// MKL has a number for each thread, where 0 stands for that of the process.
+class OneMklThread {
+ public:
+  OneMklThread() : previous_(set_ == nullptr ? 0 : set_(1)) {}
+  OneMklThread(const OneMklThread&) = delete;
+  OneMklThread& operator=(const OneMklThread&) = delete;
+  ~OneMklThread() {
+    if (set_ != nullptr) set_(previous_);
+  }
+
+ private:
+  inline static const auto set_ = loaded<int (*)(int)>("MKL_Set_Num_Threads_Local");
+  int previous_;
+};
+
+int64_t blocks_of(int64_t size, int64_t block) { return (size + block - 1) / block; }
+
+Tensor block_of(const Tensor& matrix, int64_t dimension, int64_t index, int64_t block) {
+  const int64_t begin = index * block;
+  return matrix.narrow(dimension, begin, std::min(block, matrix.size(dimension) - begin));
+}
+
+void run_blocks(int64_t blocks, int64_t flops_per_block, const std::function<void(int64_t)>& product) {
+  const OneOpenBlasThread one_thread_of_openblas;
+  const int64_t grain = std::max<int64_t>(1, kFlopsPerThread / std::max<int64_t>(1, flops_per_block));
+  parallel_for(blocks, grain, [&](int64_t begin, int64_t end) {
+    const OneMklThread one_thread_of_mkl;
+    const at::AutoDispatchBelowADInplaceOrView
+        below_autograd;  // and inference mode, which other threads lack
+    for (int64_t block = begin; block < end; ++block) product(block);
+  });
+}
+
+void product_on_cpu(const Tensor& left, const Tensor& right, const Tensor& result) {
+  const Tensor from = left.detach(), with = right.detach();
+  const int64_t flops_per_row = 2 * std::max<int64_t>(1, right.numel());
+  const int64_t blocks = blocks_of(left.size(0), std::max(kFewestRows, kFlopsPerBlock / flops_per_row));
+  const int64_t size = blocks_of(left.size(0), std::max<int64_t>(1, blocks));  // of each: about the same
+  run_blocks(blocks, size * flops_per_row, [&](int64_t block) {
+    Tensor rows = block_of(result, 0, block, size);
+    at::mm_out(rows, block_of(from, 0, block, size), with);
+  });
+}
+
+int64_t rows_per_chunk(int64_t rows, int64_t blocks) {
+  const int64_t chunks = std::min(kMostTasks / std::max<int64_t>(1, blocks), rows / kFewestRowsPerChunk);
+  return std::max<int64_t>(1, blocks_of(rows, std::max<int64_t>(1, chunks)));
+}
+
+// Rows are cut into chunks, and columns of the left into blocks; the chunks are added up in order.
+Tensor transposed_product_on_cpu(const Tensor& left, const Tensor& right) {
+  const int64_t blocks = blocks_of(left.size(1), kColumnsPerBlock);
+  const int64_t size = rows_per_chunk(left.size(0), blocks);
+  const int64_t chunks = std::max<int64_t>(1, blocks_of(left.size(0), size));
+  Tensor sums = at::empty({chunks, left.size(1), right.size(1)}, left.options());
+  Tensor result = sums[0];
+  const Tensor from = left.detach(), with = right.detach();
+  run_blocks(chunks * blocks, 2 * size * kColumnsPerBlock * right.size(1), [&](int64_t task) {
+    const int64_t chunk = task / blocks, block = task % blocks;
+    Tensor sum = block_of(sums[chunk], 0, block, kColumnsPerBlock);
+    const Tensor columns = block_of(block_of(from, 0, chunk, size), 1, block, kColumnsPerBlock);
+    at::mm_out(sum, columns.t(), block_of(with, 0, chunk, size));
+  });
+  for (int64_t chunk = 1; chunk < chunks; ++chunk) result.add_(sums[chunk]);
+  return chunks == 1 ? result : result.clone();
+}
+
+// On a GPU the left matrix, the large one, must have rows in one piece. The right one may lie anyhow.
+Tensor with_whole_rows(const Tensor& matrix) {
+  return matrix.size(1) <= 1 || matrix.stride(1) == 1 ? matrix : matrix.contiguous();
+}
+
+template <class T>
+kernels::ProductView<T> view_of(const Tensor& left, const Tensor& right, int64_t rows, int64_t depth) {
+  return {data_or_null<T>(left), left.stride(0), data_or_null<T>(right), right.stride(0),
+          right.stride(1),       rows,           right.size(1),          depth};
+}
+
+// left [M, K] times right [K, N], with M rows in blocks.
+Tensor blocked_product_backend(const Tensor& left, const Tensor& right) {
+  Tensor result = at::empty({left.size(0), right.size(1)}, left.options());
+  record_work(2 * left.numel() * right.size(1), left, right, result);
+  run_on(
+      left, [&] { product_on_cpu(left, right, result); },
+      [&](auto stream) {
+        const Tensor from = with_whole_rows(left);
+        AT_DISPATCH_FLOATING_TYPES(left.scalar_type(), "qw::blocked_product", [&] {
+          kernels::product_cuda<scalar_t>(view_of<scalar_t>(from, right, left.size(0), left.size(1)),
+                                          data_or_null<scalar_t>(result), stream);
+        });
+      });
+  return result;
+}
+
+// The transpose of left [K, M] times right [K, N]: sums over the rows of both, in chunks.
+Tensor blocked_transposed_product_backend(const Tensor& left, const Tensor& right) {
+  Tensor result;
+  run_on(
+      left, [&] { result = transposed_product_on_cpu(left, right); },
+      [&](auto stream) {
+        const Tensor from = with_whole_rows(left);
+        result = at::empty({left.size(1), right.size(1)}, left.options());
+        AT_DISPATCH_FLOATING_TYPES(left.scalar_type(), "qw::blocked_transposed_product", [&] {
+          const int64_t chunks =
+              kernels::transposed_product_chunks<scalar_t>(left.size(1), right.size(1), left.size(0));
+          const Tensor sums = at::empty({chunks == 1 ? 0 : chunks * result.numel()}, left.options());
+          kernels::transposed_product_cuda<scalar_t>(
+              view_of<scalar_t>(from, right, left.size(1), left.size(0)), data_or_null<scalar_t>(sums),
+              data_or_null<scalar_t>(result), stream);
+        });
+      });
+  record_work(2 * left.numel() * right.size(1), left, right, result);
+  return result;
+}
+
 Tensor blocked_product(const Tensor& left, const Tensor& right) {
-  using Signature = Tensor(const Tensor&, const Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::blocked_product", "").typed<Signature>();
-  return op.call(left, right);
+  return call<blocked_product_backend>("qw::blocked_product", left, right);
 }
 
-Tensor blocked_transposed_product(const Tensor& left, const Tensor& right) {
-  using Signature = Tensor(const Tensor&, const Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::blocked_transposed_product", "").typed<Signature>();
-  return op.call(left, right);
-}
-
-namespace {
-
-Tensor dense_linear_without_gradient(const Tensor& x, const Tensor& weight) {
+Tensor dense_linear_backend(const Tensor& x, const Tensor& weight) {
   check_dense_linear(x, weight);
   return blocked_product(x, weight.t());
 }
 
-}  // namespace
-}  // namespace ops
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
-at::Tensor dense_linear(const at::Tensor& x, const at::Tensor& weight) {
-  using Signature = at::Tensor(const at::Tensor&, const at::Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::dense_linear", "").typed<Signature>();
-  return op.call(x, weight);
+// Y = X W^T:  dL/dX = G W,  dL/dW = (X^T G)^T, with G = dL/dY. The transposed form leaves the gradient of W
+// in the memory order of a weight whose transpose is row-major, as ParameterSet keeps them.
+class DenseLinear : public torch::autograd::Function<DenseLinear> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    context->saved_data["x_needs_gradient"] = x.requires_grad();
+    context->saved_data["weight_needs_gradient"] = weight.requires_grad();
+    context->save_for_backward(
+        {weight.requires_grad() ? x : at::Tensor(), x.requires_grad() ? weight : at::Tensor()});
+    return dense_linear(x, weight);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    TORCH_CHECK(!at::GradMode::is_enabled(),
+                "qw::dense_linear: there is no second derivative; call backward without create_graph");
+    const variable_list saved = context->get_saved_variables();
+    at::Tensor x_gradient, weight_gradient;
+    if (context->saved_data["x_needs_gradient"].toBool()) {
+      x_gradient = blocked_product(gradients[0], saved[1]);
+    }
+    if (context->saved_data["weight_needs_gradient"].toBool()) {
+      weight_gradient =
+          call<blocked_transposed_product_backend>("qw::blocked_transposed_product", saved[0], gradients[0])
+              .t();
+    }
+    return {x_gradient, weight_gradient};
+  }
+};
+
+at::Tensor dense_linear_autograd(const at::Tensor& x, const at::Tensor& weight) {
+  return DenseLinear::apply(x, weight);
 }
 
-}  // namespace qw
+}  // namespace
+
+QW_BACKENDS(library) {
+  library.impl("blocked_product", blocked_product_backend);
+  library.impl("blocked_transposed_product", blocked_transposed_product_backend);
+}
+
+TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
+  library.impl("dense_linear", dense_linear_backend);
+}
+
+TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("dense_linear", dense_linear_autograd); }
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("dense_linear(Tensor x, Tensor weight) -> Tensor");
@@ -61,6 +262,10 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("blocked_transposed_product(Tensor left, Tensor right) -> Tensor");
 }
 
-TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
-  library.impl("dense_linear", qw::ops::dense_linear_without_gradient);
+}  // namespace ops
+
+at::Tensor dense_linear(const at::Tensor& x, const at::Tensor& weight) {
+  return ops::call<ops::dense_linear_backend>("qw::dense_linear", x, weight);
 }
+
+}  // namespace qw

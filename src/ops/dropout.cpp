@@ -1,10 +1,14 @@
 #include "qw/ops/dropout.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <c10/util/Exception.h>
-#include <torch/library.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/dropout.h"
+#include "ops/backend.h"
 #include "ops/dropout_parts.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
@@ -24,10 +28,72 @@ void check_dropout(const at::Tensor& values, double p, const DropoutKey& key) {
   check_word("layer", key.layer);
 }
 
+namespace {
+
+at::Tensor dropout_backend(const at::Tensor& values, double p, int64_t seed, int64_t epoch, int64_t layer) {
+  check_dropout(values, p, {seed, epoch, layer});
+  const at::Tensor row_major = values.contiguous();
+  at::Tensor result = at::empty(row_major.sizes(), row_major.options());
+  record_work(row_major.numel(), row_major, result);
+  const kernels::DropoutRule rule{p, static_cast<uint64_t>(seed), static_cast<uint32_t>(epoch),
+                                  static_cast<uint32_t>(layer)};
+  AT_DISPATCH_FLOATING_TYPES(row_major.scalar_type(), "qw::dropout", [&] {
+    const scalar_t* from = row_major.data_ptr<scalar_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        row_major, [&] { kernels::dropout_cpu(rule, from, row_major.numel(), to); },
+        [&](auto stream) {
+          kernels::dropout_cuda(rule, draw_number(epoch), from, row_major.numel(), to, stream);
+        });
+  });
+  return result;
+}
+
+}  // namespace
+
 at::Tensor dropout_operator(const at::Tensor& values, double p, const DropoutKey& key) {
-  using Signature = at::Tensor(const at::Tensor&, double, int64_t, int64_t, int64_t);
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("qw::dropout", "").typed<Signature>();
-  return op.call(values, p, key.seed, key.epoch, key.layer);
+  return call<dropout_backend>("qw::dropout", values, p, key.seed, key.epoch, key.layer);
+}
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Y = M x X element by element, with a mask M of 0 and 1 / (1 - p) that depends on the key alone:
+//   dL/dX = M x dL/dY,
+// the operator itself on the gradient, and so differentiable again.
+class Dropout : public torch::autograd::Function<Dropout> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& values, double p,
+                            const DropoutKey& key) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    context->saved_data["p"] = p;
+    context->saved_data["seed"] = key.seed;
+    context->saved_data["epoch"] = key.epoch;
+    context->saved_data["layer"] = key.layer;
+    return dropout_operator(values, p, key);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const DropoutKey key{context->saved_data["seed"].toInt(), context->saved_data["epoch"].toInt(),
+                         context->saved_data["layer"].toInt()};
+    return {dropout(gradients[0], context->saved_data["p"].toDouble(), key), at::Tensor(), at::Tensor()};
+  }
+};
+
+at::Tensor dropout_autograd(const at::Tensor& values, double p, int64_t seed, int64_t epoch, int64_t layer) {
+  return Dropout::apply(values, p, DropoutKey{seed, epoch, layer});
+}
+
+}  // namespace
+
+QW_BACKENDS(library) { library.impl("dropout", dropout_backend); }
+
+TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("dropout", dropout_autograd); }
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def("dropout(Tensor values, float p, int seed, int epoch, int layer) -> Tensor");
 }
 
 }  // namespace ops
@@ -39,7 +105,3 @@ at::Tensor dropout(const at::Tensor& values, double p, const DropoutKey& key) {
 }
 
 }  // namespace qw
-
-TORCH_LIBRARY_FRAGMENT(qw, library) {
-  library.def("dropout(Tensor values, float p, int seed, int epoch, int layer) -> Tensor");
-}

@@ -3,14 +3,11 @@
 
 #include "qw/ops/dropout.h"
 
-namespace qw {
-namespace ops {
+namespace qw::ops {
 
-// What every backend of the operator calls first; throws as above.
 void check_dropout(const at::Tensor& values, double p, const DropoutKey& key);
 
-// The operator behind dropout(): the same, but a copy when p == 0.
+// The same as dropout(), but a copy when p == 0.
 at::Tensor dropout_operator(const at::Tensor& values, double p, const DropoutKey& key);
 
-}  // namespace ops
-}  // namespace qw
+}  // namespace qw::ops

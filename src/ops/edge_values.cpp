@@ -1,10 +1,16 @@
 #include "qw/ops/edge_values.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/library.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/edge_values.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/edge_values_parts.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
@@ -25,8 +31,6 @@ void check_entries_of(const char* op, const at::Tensor& entries_of, int64_t edge
               entries_of.scalar_type(), " on ", entries_of.device());
 }
 
-}  // namespace
-
 void check_edge_values(const at::Tensor& weights, const EntryEdges& entries) {
   constexpr const char* kOp = "qw::edge_values";
   check_row(kOp, "weights", weights, "E");
@@ -40,25 +44,90 @@ void check_edge_values_backward(const at::Tensor& gradient, const at::Tensor& en
   check_entries_of(kOp, entries_of, entries_of.dim() == 0 ? 0 : entries_of.size(0), gradient);
 }
 
+at::Tensor edge_values_backend(const at::Tensor& weights, const at::Tensor& edges,
+                               const at::Tensor& entries_of) {
+  check_edge_values(weights, {edges, entries_of});
+  const at::Tensor given = weights.contiguous();
+  const int64_t entries = edges.size(0);
+  at::Tensor result = at::empty({entries}, given.options());
+  record_work(0, given, edges, result);
+  AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "qw::edge_values", [&] {
+    const scalar_t* from = given.data_ptr<scalar_t>();
+    const int64_t* edge = edges.data_ptr<int64_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        given, [&] { kernels::edge_values_cpu(from, edge, entries, to); },
+        [&](auto stream) { kernels::edge_values_cuda(from, edge, entries, to, stream); });
+  });
+  return result;
+}
+
+at::Tensor edge_values_backward_backend(const at::Tensor& gradient, const at::Tensor& entries_of) {
+  check_edge_values_backward(gradient, entries_of);
+  const at::Tensor incoming = gradient.contiguous();
+  const int64_t edges = entries_of.size(0);
+  at::Tensor result = at::empty({edges}, incoming.options());
+  record_work(edges, incoming, entries_of, result);
+  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::edge_values_backward", [&] {
+    const scalar_t* from = incoming.data_ptr<scalar_t>();
+    const int64_t* entries = entries_of.data_ptr<int64_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        incoming, [&] { kernels::edge_values_backward_cpu(from, entries, edges, to); },
+        [&](auto stream) { kernels::edge_values_backward_cuda(from, entries, edges, to, stream); });
+  });
+  return result;
+}
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// v_k = w_e for entry k of edge e, 1 for an entry without one: dL/dw_e = sum of dL/dv_k over the entries of
+// e. The backward pass is not differentiable again.
+class EdgeValues : public torch::autograd::Function<EdgeValues> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& weights, const EntryEdges& entries) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    // Here as well as in the backend: of tensors on several devices the dispatcher may pick any.
+    check_edge_values(weights, entries);
+    context->save_for_backward({entries.entries_of});
+    return edge_values(weights, entries);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    TORCH_CHECK(!at::GradMode::is_enabled(),
+                "qw::edge_values: there is no second derivative; call backward without create_graph");
+    return {edge_values_backward(gradients[0], context->get_saved_variables()[0]), at::Tensor()};
+  }
+};
+
+at::Tensor edge_values_autograd(const at::Tensor& weights, const at::Tensor& edges,
+                                const at::Tensor& entries_of) {
+  return EdgeValues::apply(weights, EntryEdges{edges, entries_of});
+}
+
+}  // namespace
+
 at::Tensor edge_values_backward(const at::Tensor& gradient, const at::Tensor& entries_of) {
-  using Signature = at::Tensor(const at::Tensor&, const at::Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::edge_values_backward", "").typed<Signature>();
-  return op.call(gradient, entries_of);
+  return call<edge_values_backward_backend>("qw::edge_values_backward", gradient, entries_of);
 }
 
-}  // namespace ops
-
-at::Tensor edge_values(const at::Tensor& weights, const EntryEdges& entries) {
-  using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::edge_values", "").typed<Signature>();
-  return op.call(weights, entries.edges, entries.entries_of);
+QW_BACKENDS(library) {
+  library.impl("edge_values", edge_values_backend);
+  library.impl("edge_values_backward", edge_values_backward_backend);
 }
 
-}  // namespace qw
+TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("edge_values", edge_values_autograd); }
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("edge_values(Tensor weights, Tensor edges, Tensor entries_of) -> Tensor");
   library.def("edge_values_backward(Tensor gradient, Tensor entries_of) -> Tensor");
 }
+
+}  // namespace ops
+
+at::Tensor edge_values(const at::Tensor& weights, const EntryEdges& entries) {
+  return ops::call<ops::edge_values_backend>("qw::edge_values", weights, entries.edges, entries.entries_of);
+}
+
+}  // namespace qw

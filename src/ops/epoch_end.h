@@ -20,6 +20,9 @@
 
 namespace qw {
 
+// Whether the functions below work for tensors there; elsewhere they must not be called.
+bool has_epoch_kernels(const at::Device& device);
+
 enum class EpochMetric : int64_t { kAccuracy, kMacroF1, kR2 };
 
 // The first of measure() in qw/learn/metrics.h, for the train, val and test nodes: [3] float64, NaN where

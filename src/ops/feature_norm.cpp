@@ -1,35 +1,25 @@
 #include "qw/ops/feature_norm.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
-#include <torch/library.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 
+#include "kernels/feature_norm.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/feature_norm_parts.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
 namespace {
 
 using at::Tensor;
-
-using Batch = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool, double,
-                     double);
-using BatchForward = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                                const Tensor&, bool, double, double);
-using BatchBackward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
-                                                         const Tensor&, bool);
-using Layer = Tensor(const Tensor&, const Tensor&, const Tensor&, double);
-using LayerForward = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, double);
-using LayerBackward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
-                                                         const Tensor&);
-
-template <class Signature>
-c10::TypedOperatorHandle<Signature> operator_of(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 void check_x(const char* op, const Tensor& x) {
   TORCH_CHECK(x.dim() == 2, op, ": x must be [N, C], got ", x.sizes());
@@ -50,8 +40,6 @@ void check_by_column(const char* op, const char* name, const Tensor& tensor, con
 void check_eps(const char* op, double eps) {
   TORCH_CHECK(eps > 0.0 && std::isfinite(eps), op, ": eps must be positive and finite, got ", eps);
 }
-
-}  // namespace
 
 void check_batch_norm(const BatchNormInputs& inputs) {
   constexpr const char* kOp = "qw::batch_norm";
@@ -77,6 +65,7 @@ void check_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check_eps(kOp, eps);
 }
 
+// `normed` is how many means there are.
 void check_norm_backward(const char* op, const Tensor& x, const Tensor& weight, const Tensor& statistics,
                          const Tensor& gradient, int64_t normed) {
   check_x(op, x);
@@ -85,60 +74,263 @@ void check_norm_backward(const char* op, const Tensor& x, const Tensor& weight, 
   check_like_x(op, "gradient", gradient, x.sizes(), x.scalar_type(), x);
 }
 
-std::tuple<Tensor, Tensor> batch_norm_forward(const BatchNormInputs& inputs) {
-  static const auto op = operator_of<BatchForward>("qw::batch_norm_forward");
-  return op.call(inputs.x, inputs.weight, inputs.bias, inputs.running_mean, inputs.running_var,
-                 inputs.training, inputs.momentum, inputs.eps);
+// Written through a pointer, which autograd does not see: without this, a backward pass would use changed
+// values in silence.
+void mark_changed(const Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
+
+// All contiguous; `statistics` [2, normed].
+template <class T>
+kernels::Normed<T> normed_of(const Tensor& x, const Tensor& weight, const Tensor& statistics) {
+  const double* mean = statistics.data_ptr<double>();
+  return {x.data_ptr<T>(), x.size(0), x.size(1), weight.data_ptr<T>(), mean, mean + statistics.size(1)};
 }
 
-std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& x, const Tensor& weight,
-                                                       const Tensor& statistics, const Tensor& gradient,
-                                                       bool training) {
-  static const auto op = operator_of<BatchBackward>("qw::batch_norm_backward");
-  return op.call(x, weight, statistics, gradient, training);
+Tensor doubles(at::IntArrayRef shape, const Tensor& rows) {
+  return at::empty(shape, rows.options().dtype(at::kDouble));
+}
+
+// The result, and what the backward pass needs: [2, C] in float64, mean and 1 / sqrt(variance + eps).
+std::tuple<Tensor, Tensor> batch_norm_forward_backend(const Tensor& x, const Tensor& weight,
+                                                      const Tensor& bias, const Tensor& running_mean,
+                                                      const Tensor& running_var, bool training,
+                                                      double momentum, double eps) {
+  check_batch_norm({x, weight, bias, running_mean, running_var, training, momentum, eps});
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), shifts = bias.contiguous();
+  const int64_t width = rows.size(1);
+  Tensor result = at::empty(rows.sizes(), rows.options());
+  record_work(6 * rows.numel(), rows, rows, result);
+  Tensor statistics = doubles({2, width}, rows);
+  double* mean = statistics.data_ptr<double>();
+  double* inverse = mean + width;
+  if (training) {
+    mark_changed(running_mean);
+    mark_changed(running_var);
+  }
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::batch_norm", [&] {
+    const kernels::RunningMoments<scalar_t> running{running_mean.data_ptr<scalar_t>(),
+                                                    running_var.data_ptr<scalar_t>()};
+    const auto normed = normed_of<scalar_t>(rows, scales, statistics);
+    const scalar_t* shift = shifts.data_ptr<scalar_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        rows,
+        [&] {
+          if (training) {
+            kernels::batch_statistics_cpu(normed.x, rows.size(0), width, momentum, eps, running, mean,
+                                          inverse);
+          } else {
+            kernels::running_statistics_cpu(width, eps, running, mean, inverse);
+          }
+          kernels::batch_norm_cpu(normed, shift, to);
+        },
+        [&](auto stream) {
+          if (training) {
+            const Tensor sums = doubles({kernels::norm_sums_size(rows.size(0), width)}, rows);
+            kernels::batch_norm_training_cuda(normed, momentum, eps, running, shift, to, mean, inverse,
+                                              sums.data_ptr<double>(), stream);
+          } else {
+            kernels::batch_norm_given_cuda(normed, eps, running, shift, to, mean, inverse, stream);
+          }
+        });
+  });
+  return {result, statistics};
+}
+
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward_backend(const Tensor& x, const Tensor& weight,
+                                                               const Tensor& statistics,
+                                                               const Tensor& gradient, bool training) {
+  check_norm_backward("qw::batch_norm_backward", x, weight, statistics, gradient, x.size(-1));
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
+  const Tensor moments = statistics.contiguous();
+  Tensor for_x = at::empty(rows.sizes(), rows.options());
+  record_work(12 * rows.numel(), rows, rows, for_x, for_x);
+  Tensor for_weight = at::empty({rows.size(1)}, rows.options());
+  Tensor for_bias = at::empty({rows.size(1)}, rows.options());
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::batch_norm_backward", [&] {
+    const auto normed = normed_of<scalar_t>(rows, scales, moments);
+    const scalar_t* from = incoming.data_ptr<scalar_t>();
+    scalar_t* to_x = for_x.data_ptr<scalar_t>();
+    scalar_t* to_weight = for_weight.data_ptr<scalar_t>();
+    scalar_t* to_bias = for_bias.data_ptr<scalar_t>();
+    run_on(
+        rows, [&] { kernels::batch_norm_backward_cpu(normed, training, from, to_x, to_weight, to_bias); },
+        [&](auto stream) {
+          const Tensor sums = doubles({kernels::norm_sums_size(rows.size(0), rows.size(1))}, rows);
+          kernels::batch_norm_backward_cuda(normed, training, from, to_x, to_weight, to_bias,
+                                            sums.data_ptr<double>(), stream);
+        });
+  });
+  return {for_x, for_weight, for_bias};
+}
+
+// As batch_norm_forward, with statistics [2, N].
+std::tuple<Tensor, Tensor> layer_norm_forward_backend(const Tensor& x, const Tensor& weight,
+                                                      const Tensor& bias, double eps) {
+  check_layer_norm(x, weight, bias, eps);
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), shifts = bias.contiguous();
+  Tensor result = at::empty(rows.sizes(), rows.options());
+  record_work(6 * rows.numel(), rows, rows, result);
+  Tensor statistics = doubles({2, rows.size(0)}, rows);
+  double* mean = statistics.data_ptr<double>();
+  double* inverse = mean + rows.size(0);
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::layer_norm", [&] {
+    const auto normed = normed_of<scalar_t>(rows, scales, statistics);
+    const scalar_t* shift = shifts.data_ptr<scalar_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        rows, [&] { kernels::layer_norm_cpu(normed, eps, shift, to, mean, inverse); },
+        [&](auto stream) { kernels::layer_norm_cuda(normed, eps, shift, to, mean, inverse, stream); });
+  });
+  return {result, statistics};
+}
+
+std::tuple<Tensor, Tensor, Tensor> layer_norm_backward_backend(const Tensor& x, const Tensor& weight,
+                                                               const Tensor& statistics,
+                                                               const Tensor& gradient) {
+  check_norm_backward("qw::layer_norm_backward", x, weight, statistics, gradient, x.size(0));
+  const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
+  const Tensor moments = statistics.contiguous();
+  Tensor for_x = at::empty(rows.sizes(), rows.options());
+  record_work(12 * rows.numel(), rows, rows, for_x, for_x);
+  Tensor for_weight = at::empty({rows.size(1)}, rows.options());
+  Tensor for_bias = at::empty({rows.size(1)}, rows.options());
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::layer_norm_backward", [&] {
+    const auto normed = normed_of<scalar_t>(rows, scales, moments);
+    const scalar_t* from = incoming.data_ptr<scalar_t>();
+    scalar_t* to_x = for_x.data_ptr<scalar_t>();
+    scalar_t* to_weight = for_weight.data_ptr<scalar_t>();
+    scalar_t* to_bias = for_bias.data_ptr<scalar_t>();
+    run_on(
+        rows, [&] { kernels::layer_norm_backward_cpu(normed, from, to_x, to_weight, to_bias); },
+        [&](auto stream) {
+          const Tensor sums = doubles({kernels::norm_sums_size(rows.size(0), rows.size(1))}, rows);
+          kernels::layer_norm_backward_cuda(normed, from, to_x, to_weight, to_bias, sums.data_ptr<double>(),
+                                            stream);
+        });
+  });
+  return {for_x, for_weight, for_bias};
+}
+
+std::tuple<Tensor, Tensor> batch_norm_forward(const BatchNormInputs& inputs) {
+  return call<batch_norm_forward_backend>("qw::batch_norm_forward", inputs.x, inputs.weight, inputs.bias,
+                                          inputs.running_mean, inputs.running_var, inputs.training,
+                                          inputs.momentum, inputs.eps);
 }
 
 std::tuple<Tensor, Tensor> layer_norm_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                               double eps) {
-  static const auto op = operator_of<LayerForward>("qw::layer_norm_forward");
-  return op.call(x, weight, bias, eps);
+  return call<layer_norm_forward_backend>("qw::layer_norm_forward", x, weight, bias, eps);
 }
 
-std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& x, const Tensor& weight,
-                                                       const Tensor& statistics, const Tensor& gradient) {
-  static const auto op = operator_of<LayerBackward>("qw::layer_norm_backward");
-  return op.call(x, weight, statistics, gradient);
-}
-
-namespace {
-
-Tensor batch_norm_without_gradient(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                                   const Tensor& running_mean, const Tensor& running_var, bool training,
-                                   double momentum, double eps) {
+Tensor batch_norm_backend(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                          const Tensor& running_mean, const Tensor& running_var, bool training,
+                          double momentum, double eps) {
   return std::get<0>(
       batch_norm_forward({x, weight, bias, running_mean, running_var, training, momentum, eps}));
 }
 
-Tensor layer_norm_without_gradient(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm_backend(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   return std::get<0>(layer_norm_forward(x, weight, bias, eps));
 }
 
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+void refuse_second_derivative(const char* op) {
+  TORCH_CHECK(!at::GradMode::is_enabled(), op,
+              ": there is no second derivative; call backward without create_graph");
+}
+
+// In one column, with its mean m and variance v, s = 1 / sqrt(v + eps), h_i = (x_i - m) s, y_i = w h_i + b
+// and g_i = dL/dy_i, i over the N rows:
+//   dL/db = sum_i g_i,    dL/dw = sum_i g_i h_i,
+//   dL/dx_i = w s g_i                                     where m and v are given; where they are those of x,
+//   dL/dx_i = w s (g_i - (dL/db + h_i dL/dw) / N),        since dh_i/dx_k = s ([i = k] - (1 + h_i h_k) / N).
+class BatchNorm : public torch::autograd::Function<BatchNorm> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& /*bias*/, const BatchNormInputs& inputs) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const auto [result, statistics] = batch_norm_forward(inputs);
+    context->saved_data["training"] = inputs.training;
+    context->save_for_backward({x, weight, statistics});
+    return result;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    refuse_second_derivative("qw::batch_norm");
+    const variable_list saved = context->get_saved_variables();
+    const auto [x, weight, bias] = batch_norm_backward(saved[0], saved[1], saved[2], gradients[0],
+                                                       context->saved_data["training"].toBool());
+    return {x, weight, bias, at::Tensor()};
+  }
+};
+
+// The same in one row, with w_c and b_c for its C columns c, where dL/db_c and dL/dw_c are sums over rows of
+// g_c and g_c h_c, and with u_c = w_c g_c:
+//   dL/dx_c = s (u_c - (sum_k u_k + h_c sum_k u_k h_k) / C).
+class LayerNorm : public torch::autograd::Function<LayerNorm> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias, double eps) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const auto [result, statistics] = layer_norm_forward(x, weight, bias, eps);
+    context->save_for_backward({x, weight, statistics});
+    return result;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    refuse_second_derivative("qw::layer_norm");
+    const variable_list saved = context->get_saved_variables();
+    const auto [x, weight, bias] = layer_norm_backward(saved[0], saved[1], saved[2], gradients[0]);
+    return {x, weight, bias, at::Tensor()};
+  }
+};
+
+// The running ones are no inputs that gradients go to: they travel in the bundle, which autograd does not
+// look into.
+at::Tensor batch_norm_autograd(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                               const at::Tensor& running_mean, const at::Tensor& running_var, bool training,
+                               double momentum, double eps) {
+  return BatchNorm::apply(
+      x, weight, bias, BatchNormInputs{x, weight, bias, running_mean, running_var, training, momentum, eps});
+}
+
+at::Tensor layer_norm_autograd(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                               double eps) {
+  return LayerNorm::apply(x, weight, bias, eps);
+}
+
 }  // namespace
-}  // namespace ops
 
-at::Tensor batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                      const at::Tensor& running_mean, const at::Tensor& running_var, bool training,
-                      double momentum, double eps) {
-  static const auto op = ops::operator_of<ops::Batch>("qw::batch_norm");
-  return op.call(x, weight, bias, running_mean, running_var, training, momentum, eps);
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& x, const Tensor& weight,
+                                                       const Tensor& statistics, const Tensor& gradient,
+                                                       bool training) {
+  return call<batch_norm_backward_backend>("qw::batch_norm_backward", x, weight, statistics, gradient,
+                                           training);
 }
 
-at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps) {
-  static const auto op = ops::operator_of<ops::Layer>("qw::layer_norm");
-  return op.call(x, weight, bias, eps);
+std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& x, const Tensor& weight,
+                                                       const Tensor& statistics, const Tensor& gradient) {
+  return call<layer_norm_backward_backend>("qw::layer_norm_backward", x, weight, statistics, gradient);
 }
 
-}  // namespace qw
+QW_BACKENDS(library) {
+  library.impl("batch_norm_forward", batch_norm_forward_backend);
+  library.impl("batch_norm_backward", batch_norm_backward_backend);
+  library.impl("layer_norm_forward", layer_norm_forward_backend);
+  library.impl("layer_norm_backward", layer_norm_backward_backend);
+}
+
+TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
+  library.impl("batch_norm", batch_norm_backend);
+  library.impl("layer_norm", layer_norm_backend);
+}
+
+TORCH_LIBRARY_IMPL(qw, Autograd, library) {
+  library.impl("batch_norm", batch_norm_autograd);
+  library.impl("layer_norm", layer_norm_autograd);
+}
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
@@ -157,7 +349,17 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
       "(Tensor, Tensor, Tensor)");
 }
 
-TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
-  library.impl("batch_norm", qw::ops::batch_norm_without_gradient);
-  library.impl("layer_norm", qw::ops::layer_norm_without_gradient);
+}  // namespace ops
+
+at::Tensor batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                      const at::Tensor& running_mean, const at::Tensor& running_var, bool training,
+                      double momentum, double eps) {
+  return ops::call<ops::batch_norm_backend>("qw::batch_norm", x, weight, bias, running_mean, running_var,
+                                            training, momentum, eps);
 }
+
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps) {
+  return ops::call<ops::layer_norm_backend>("qw::layer_norm", x, weight, bias, eps);
+}
+
+}  // namespace qw

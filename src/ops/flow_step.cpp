@@ -1,18 +1,21 @@
 #include "qw/ops/flow_step.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/library.h>
 
 #include <cmath>
 
+#include "kernels/flow_step.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
-#include "ops/flow_step_checks.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
 namespace {
+
+using at::Tensor;
 
 constexpr const char* kOp = "qw::flow_step_";
 
@@ -23,8 +26,6 @@ void check_like_flow(const char* name, const at::Tensor& tensor, const at::Tenso
               ", contiguous; got ", tensor.sizes(), " of ", tensor.scalar_type(), " on ", tensor.device(),
               tensor.is_contiguous() ? "" : ", not contiguous");
 }
-
-}  // namespace
 
 void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
                      const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
@@ -62,21 +63,69 @@ void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, con
               measures.sizes(), " of ", measures.scalar_type(), " on ", measures.device());
 }
 
+void flow_step_backend(const Tensor& flow, const Tensor& first_moment, const Tensor& second_moment,
+                       const Tensor& residual, const Tensor& extra, const Tensor& heads, const Tensor& tails,
+                       const Tensor& costs, int64_t rule, double lr, double weight_decay, int64_t step,
+                       bool directed, const Tensor& measures) {
+  check_flow_step(flow, first_moment, second_moment, residual, extra, {heads, tails, costs}, rule, lr,
+                  weight_decay, step, measures);
+  const Tensor rows = residual.contiguous();
+  record_work(16 * flow.numel(), flow, flow, first_moment, first_moment, second_moment, second_moment, rows,
+              extra, heads, tails, costs);
+  for (const Tensor& changed : {flow, first_moment, second_moment}) {
+    changed.unsafeGetTensorImpl()->bump_version();  // written through a pointer, which autograd does not see
+  }
+  const kernels::FlowStepRule how{rule == 1, directed, lr, 0.9, 0.999, 1e-8, weight_decay, step};
+  auto* numbers = measures.data_ptr<double>();
+  AT_DISPATCH_FLOATING_TYPES(flow.scalar_type(), "qw::flow_step_", [&] {
+    const kernels::FlowView<scalar_t> view{flow.data_ptr<scalar_t>(),
+                                           first_moment.data_ptr<scalar_t>(),
+                                           second_moment.data_ptr<scalar_t>(),
+                                           rows.data_ptr<scalar_t>(),
+                                           data_or_null<scalar_t>(extra),
+                                           heads.data_ptr<int32_t>(),
+                                           tails.data_ptr<int32_t>(),
+                                           data_or_null<scalar_t>(costs),
+                                           flow.size(0),
+                                           flow.size(1)};
+    run_on(
+        flow,
+        [&] {
+          const kernels::FlowStatistics statistics = kernels::flow_step_cpu(how, view);
+          numbers[0] = statistics.cost;
+          numbers[1] = statistics.nonzeros;
+          numbers[2] = statistics.violation;
+        },
+        [&](auto stream) {
+          const int64_t blocks = kernels::flow_step_blocks(flow.numel());
+          const Tensor sums = at::empty({blocks, 3}, at::TensorOptions(at::kDouble).device(flow.device()));
+          kernels::flow_step_cuda(how, flow_step_number(step), view, data_or_null<double>(sums), numbers,
+                                  stream);
+        });
+  });
+}
+
+}  // namespace
+
+QW_BACKENDS(library) { library.impl("flow_step_", flow_step_backend); }
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "flow_step_(Tensor(a!) flow, Tensor(b!) first_moment, Tensor(c!) second_moment, "
+      "Tensor residual, Tensor extra, Tensor heads, Tensor tails, Tensor costs, "
+      "int rule, float lr, float weight_decay, int step, bool directed, Tensor(d!) measures) -> ()");
+}
+
 }  // namespace ops
 
 void flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
                 const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
                 const FlowStepOptions& options, const at::Tensor& measures) {
-  using at::Tensor;
-  using Signature =
-      void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-           const Tensor&, const Tensor&, int64_t, double, double, int64_t, bool, const Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::flow_step_", "").typed<Signature>();
   const at::NoGradGuard no_gradient;
-  op.call(flow, first_moment, second_moment, residual, extra, edges.heads, edges.tails, edges.costs,
-          static_cast<int64_t>(options.rule), options.lr, options.weight_decay, options.step,
-          options.directed, measures);
+  ops::call<ops::flow_step_backend>("qw::flow_step_", flow, first_moment, second_moment, residual, extra,
+                                    edges.heads, edges.tails, edges.costs, static_cast<int64_t>(options.rule),
+                                    options.lr, options.weight_decay, options.step, options.directed,
+                                    measures);
 }
 
 at::Tensor flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
@@ -88,10 +137,3 @@ at::Tensor flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, co
 }
 
 }  // namespace qw
-
-TORCH_LIBRARY_FRAGMENT(qw, library) {
-  library.def(
-      "flow_step_(Tensor(a!) flow, Tensor(b!) first_moment, Tensor(c!) second_moment, "
-      "Tensor residual, Tensor extra, Tensor heads, Tensor tails, Tensor costs, "
-      "int rule, float lr, float weight_decay, int step, bool directed, Tensor(d!) measures) -> ()");
-}

@@ -1,5 +1,4 @@
-// The two passes that graph_attention and its gradient are made of, each an operator of its own with one
-// backend per device, and what they require.
+// The gradient of graph_attention, an operator of its own.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,31 +19,16 @@ struct AttentionInputs {
   GraphAttentionOptions options;
 };
 
-enum AttentionStatistic : int64_t {
-  kSourceScores,
-  kTargetScores,
-  kMaxima,  // of the softmax of each row
-  kSums,
-  kAttentionStatistics
-};
-
-// What the forward pass leaves for the backward pass: its result [N, H * D] and the statistics
-// [kAttentionStatistics, N, H].
+// What the forward pass leaves for the backward pass.
 struct AttentionOutputs {
-  at::Tensor result;
-  at::Tensor statistics;
+  at::Tensor result;      // [N, H * D]
+  at::Tensor statistics;  // [4, N, H]: source scores, target scores, maxima and sums of the softmax
 };
-
-AttentionOutputs graph_attention_forward(const AttentionInputs& inputs);
 
 // The gradients of features, attention_source, attention_target and edge_weights; the last is [0] unless
 // `edge_weights_gradient`.
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_attention_backward(
     const AttentionInputs& inputs, const AttentionOutputs& outputs, const at::Tensor& gradient,
     bool edge_weights_gradient);
-
-void check_graph_attention(const char* op, const AttentionInputs& inputs);
-void check_graph_attention_backward(const AttentionInputs& inputs, const AttentionOutputs& outputs,
-                                    const at::Tensor& gradient, bool edge_weights_gradient);
 
 }  // namespace qw::ops

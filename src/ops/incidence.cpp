@@ -1,11 +1,15 @@
 #include "qw/ops/incidence.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/library.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/incidence.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
-#include "ops/incidence_checks.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
@@ -23,8 +27,6 @@ void check_graph(const char* op, const at::Tensor& values, const at::Tensor& hea
               " arcs, got ", arcs.size(0));
   TORCH_CHECK(offsets.size(0) >= 1, op, ": offsets must have one entry more than there are nodes, got none");
 }
-
-}  // namespace
 
 void check_incidence(const at::Tensor& flow, const at::Tensor& heads, const at::Tensor& tails,
                      const at::Tensor& offsets, const at::Tensor& arcs) {
@@ -52,37 +54,103 @@ void check_incidence_transpose(const at::Tensor& potential, const at::Tensor& he
   check_matrix("qw::incidence_transpose", "potential", potential, offsets.size(0) - 1, "node");
 }
 
-}  // namespace ops
+void incidence_into_backend(const at::Tensor& result, const at::Tensor& flow, const at::Tensor& heads,
+                            const at::Tensor& tails, const at::Tensor& offsets, const at::Tensor& arcs) {
+  check_incidence_into(result, flow, heads, tails, offsets, arcs);
+  const at::Tensor rows = flow.contiguous();
+  const int64_t width = rows.size(1), nodes = offsets.size(0) - 1;
+  record_work(arcs.numel() * width, offsets, arcs, rows, result);
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::incidence", [&] {
+    const scalar_t* from = rows.data_ptr<scalar_t>();
+    const int64_t* arcs_from = offsets.data_ptr<int64_t>();
+    const int64_t* arc = arcs.data_ptr<int64_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        rows, [&] { kernels::incidence_cpu(from, width, arcs_from, arc, nodes, to); },
+        [&](auto stream) {
+          kernels::incidence_cuda(from, width, arcs_from, arc, nodes, heads.size(0), to, stream);
+        });
+  });
+}
 
-namespace {
+at::Tensor incidence_backend(const at::Tensor& flow, const at::Tensor& heads, const at::Tensor& tails,
+                             const at::Tensor& offsets, const at::Tensor& arcs) {
+  check_incidence(flow, heads, tails, offsets, arcs);
+  at::Tensor result = at::empty({offsets.size(0) - 1, flow.size(1)}, flow.options());
+  incidence_into_backend(result, flow, heads, tails, offsets, arcs);
+  return result;
+}
 
-using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                             const at::Tensor&);
+at::Tensor incidence_transpose_backend(const at::Tensor& potential, const at::Tensor& heads,
+                                       const at::Tensor& tails, const at::Tensor& offsets,
+                                       const at::Tensor& arcs) {
+  check_incidence_transpose(potential, heads, tails, offsets, arcs);
+  const at::Tensor rows = potential.contiguous();
+  const int64_t edges = heads.size(0), width = rows.size(1);
+  at::Tensor result = at::empty({edges, width}, rows.options());
+  record_work(edges * width, heads, tails, rows, result);
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::incidence_transpose", [&] {
+    const scalar_t* from = rows.data_ptr<scalar_t>();
+    const int32_t* head = heads.data_ptr<int32_t>();
+    const int32_t* tail = tails.data_ptr<int32_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        rows, [&] { kernels::incidence_transpose_cpu(from, width, head, tail, edges, to); },
+        [&](auto stream) { kernels::incidence_transpose_cuda(from, width, head, tail, edges, to, stream); });
+  });
+  return result;
+}
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+using Operator = at::Tensor (*)(const at::Tensor&, const IncidenceTensors&);
+
+// Y = S F is linear: dL/dF = S^T dL/dY, and dL/dZ = S dL/dY for Y = S^T Z. Each is the other's backward, to
+// any order.
+template <Operator kForward, Operator kBackward>
+class LinearInValues : public torch::autograd::Function<LinearInValues<kForward, kBackward>> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& values, const at::Tensor& heads,
+                            const at::Tensor& tails, const at::Tensor& offsets, const at::Tensor& arcs) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    context->save_for_backward({heads, tails, offsets, arcs});
+    return kForward(values, {heads, tails, offsets, arcs});
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor gradient = kBackward(gradients[0], {saved[0], saved[1], saved[2], saved[3]});
+    return {gradient, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+using Incidence = LinearInValues<incidence, incidence_transpose>;
+using IncidenceTranspose = LinearInValues<incidence_transpose, incidence>;
+
+at::Tensor incidence_autograd(const at::Tensor& flow, const at::Tensor& heads, const at::Tensor& tails,
+                              const at::Tensor& offsets, const at::Tensor& arcs) {
+  return Incidence::apply(flow, heads, tails, offsets, arcs);
+}
+
+at::Tensor incidence_transpose_autograd(const at::Tensor& potential, const at::Tensor& heads,
+                                        const at::Tensor& tails, const at::Tensor& offsets,
+                                        const at::Tensor& arcs) {
+  return IncidenceTranspose::apply(potential, heads, tails, offsets, arcs);
+}
 
 }  // namespace
 
-at::Tensor incidence(const at::Tensor& flow, const IncidenceTensors& graph) {
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::incidence", "").typed<Signature>();
-  return op.call(flow, graph.heads, graph.tails, graph.offsets, graph.arcs);
+QW_BACKENDS(library) {
+  library.impl("incidence", incidence_backend);
+  library.impl("incidence_into_", incidence_into_backend);
+  library.impl("incidence_transpose", incidence_transpose_backend);
 }
 
-void incidence_into(const at::Tensor& flow, const IncidenceTensors& graph, const at::Tensor& result) {
-  using Into = void(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                    const at::Tensor&, const at::Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::incidence_into_", "").typed<Into>();
-  const at::NoGradGuard no_gradient;
-  op.call(result, flow, graph.heads, graph.tails, graph.offsets, graph.arcs);
+TORCH_LIBRARY_IMPL(qw, Autograd, library) {
+  library.impl("incidence", incidence_autograd);
+  library.impl("incidence_transpose", incidence_transpose_autograd);
 }
-
-at::Tensor incidence_transpose(const at::Tensor& potential, const IncidenceTensors& graph) {
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::incidence_transpose", "").typed<Signature>();
-  return op.call(potential, graph.heads, graph.tails, graph.offsets, graph.arcs);
-}
-
-}  // namespace qw
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("incidence(Tensor flow, Tensor heads, Tensor tails, Tensor offsets, Tensor arcs) -> Tensor");
@@ -93,3 +161,23 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
       "incidence_transpose(Tensor potential, Tensor heads, Tensor tails, Tensor offsets, Tensor arcs) -> "
       "Tensor");
 }
+
+}  // namespace ops
+
+at::Tensor incidence(const at::Tensor& flow, const IncidenceTensors& graph) {
+  return ops::call<ops::incidence_backend>("qw::incidence", flow, graph.heads, graph.tails, graph.offsets,
+                                           graph.arcs);
+}
+
+void incidence_into(const at::Tensor& flow, const IncidenceTensors& graph, const at::Tensor& result) {
+  const at::NoGradGuard no_gradient;
+  ops::call<ops::incidence_into_backend>("qw::incidence_into_", result, flow, graph.heads, graph.tails,
+                                         graph.offsets, graph.arcs);
+}
+
+at::Tensor incidence_transpose(const at::Tensor& potential, const IncidenceTensors& graph) {
+  return ops::call<ops::incidence_transpose_backend>("qw::incidence_transpose", potential, graph.heads,
+                                                     graph.tails, graph.offsets, graph.arcs);
+}
+
+}  // namespace qw

@@ -1,17 +1,31 @@
 #include "qw/ops/normalise.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/library.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/normalise.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/normalise_parts.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
 
 using at::Tensor;
 
+Normalisation checked_normalisation(const char* op, int64_t kind) {
+  TORCH_CHECK(kind >= 0 && kind <= 2, op, ": kind must be 0 (symmetric), 1 (rows) or 2 (softmax), got ",
+              kind);
+  return static_cast<Normalisation>(kind);
+}
+
 namespace {
+
+using kernels::CsrView;
 
 void check_like(const char* op, const char* name, const Tensor& tensor, int64_t size, const Tensor& values) {
   TORCH_CHECK(tensor.dim() == 1 && tensor.size(0) == size && tensor.scalar_type() == values.scalar_type() &&
@@ -20,14 +34,7 @@ void check_like(const char* op, const char* name, const Tensor& tensor, int64_t 
               ", got ", tensor.sizes(), " of ", tensor.scalar_type(), " on ", tensor.device());
 }
 
-}  // namespace
-
-Normalisation checked_normalisation(const char* op, int64_t kind) {
-  TORCH_CHECK(kind >= 0 && kind <= 2, op, ": kind must be 0 (symmetric), 1 (rows) or 2 (softmax), got ",
-              kind);
-  return static_cast<Normalisation>(kind);
-}
-
+// `name` is what the operator calls the values.
 void check_normalise(const char* op, const SparsePattern& pattern, const char* name, const Tensor& values) {
   check_square_pattern(op, pattern, values);
   const int64_t entries = pattern.columns.size(0);
@@ -52,51 +59,174 @@ void check_normalise_backward(const SparsePattern& pattern, const Tensor& normal
               "SparsePattern::symmetric does not have");
 }
 
+template <class T>
+CsrView<T> matrix_of(const Tensor& offsets, const Tensor& columns, const Tensor& values) {
+  return {offsets.data_ptr<int64_t>(), columns.data_ptr<int32_t>(), values.data_ptr<T>(), nullptr,
+          offsets.size(0) - 1};
+}
+
+// The normalised values, and by kind: symmetric, [N] 1 / sqrt(d); rows, [N] 1 / d; softmax, [0]. A d that
+// counts as 0 has the scale 0.
+std::tuple<Tensor, Tensor> normalise_forward_backend(const Tensor& offsets, const Tensor& columns,
+                                                     const Tensor& transposed_offsets,
+                                                     const Tensor& transposed_columns, const Tensor& order,
+                                                     const Tensor& values, int64_t kind_number) {
+  const Normalisation kind = checked_normalisation("qw::normalise_forward", kind_number);
+  check_normalise("qw::normalise_forward", {offsets, columns, transposed_offsets, transposed_columns, order},
+                  "values", values);
+  const Tensor given = values.contiguous();
+  const int64_t entries = given.size(0);
+  Tensor result = at::empty({entries}, given.options());
+  record_work(3 * entries, offsets, columns, given, result);
+  Tensor scales = at::empty({kind == Normalisation::kSoftmax ? 0 : offsets.size(0) - 1}, given.options());
+  AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "qw::normalise_forward", [&] {
+    const CsrView<scalar_t> matrix = matrix_of<scalar_t>(offsets, columns, given);
+    scalar_t* scale = scales.data_ptr<scalar_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    switch (kind) {
+      case Normalisation::kSymmetric:
+        return run_on(
+            given, [&] { kernels::normalise_symmetric_cpu(matrix, scale, to); },
+            [&](auto stream) { kernels::normalise_symmetric_cuda(matrix, entries, scale, to, stream); });
+      case Normalisation::kRows:
+        return run_on(
+            given, [&] { kernels::normalise_rows_cpu(matrix, scale, to); },
+            [&](auto stream) { kernels::normalise_rows_cuda(matrix, entries, scale, to, stream); });
+      case Normalisation::kSoftmax:
+        return run_on(
+            given, [&] { kernels::normalise_softmax_cpu(matrix, to); },
+            [&](auto stream) { kernels::normalise_softmax_cuda(matrix, entries, to, stream); });
+    }
+  });
+  return {result, scales};
+}
+
+Tensor normalise_backward_backend(const Tensor& offsets, const Tensor& columns,
+                                  const Tensor& transposed_offsets, const Tensor& transposed_columns,
+                                  const Tensor& order, const Tensor& normalised, const Tensor& scales,
+                                  const Tensor& gradient, int64_t kind_number) {
+  const Normalisation kind = checked_normalisation("qw::normalise_backward", kind_number);
+  check_normalise_backward({offsets, columns, transposed_offsets, transposed_columns, order}, normalised,
+                           scales, gradient, kind);
+  const Tensor forward_result = normalised.contiguous();
+  const Tensor forward_scales = scales.contiguous();
+  const Tensor incoming = gradient.contiguous();
+  const int64_t entries = incoming.size(0);
+  Tensor result = at::empty({entries}, incoming.options());
+  record_work(6 * entries, offsets, columns, incoming, result);
+  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::normalise_backward", [&] {
+    const CsrView<scalar_t> matrix = matrix_of<scalar_t>(offsets, columns, forward_result);
+    const scalar_t* scale = forward_scales.data_ptr<scalar_t>();
+    const scalar_t* from = incoming.data_ptr<scalar_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    switch (kind) {
+      case Normalisation::kSymmetric: {
+        const Tensor sums_gradient = at::empty({offsets.size(0) - 1}, incoming.options());
+        scalar_t* sums = sums_gradient.data_ptr<scalar_t>();
+        const kernels::ColumnsView by_column{transposed_offsets.data_ptr<int64_t>(),
+                                             order.data_ptr<int64_t>()};
+        return run_on(
+            incoming,
+            [&] { kernels::normalise_symmetric_backward_cpu(matrix, by_column, scale, from, sums, to); },
+            [&](auto stream) {
+              kernels::normalise_symmetric_backward_cuda(matrix, entries, by_column, scale, from, sums, to,
+                                                         stream);
+            });
+      }
+      case Normalisation::kRows:
+        return run_on(
+            incoming, [&] { kernels::normalise_rows_backward_cpu(matrix, scale, from, to); },
+            [&](auto stream) {
+              kernels::normalise_rows_backward_cuda(matrix, entries, scale, from, to, stream);
+            });
+      case Normalisation::kSoftmax:
+        return run_on(
+            incoming, [&] { kernels::normalise_softmax_backward_cpu(matrix, from, to); },
+            [&](auto stream) {
+              kernels::normalise_softmax_backward_cuda(matrix, entries, from, to, stream);
+            });
+    }
+  });
+  return result;
+}
+
 std::tuple<Tensor, Tensor> normalise_forward(const SparsePattern& pattern, const Tensor& values,
                                              Normalisation kind) {
-  using Signature = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                               const Tensor&, const Tensor&, int64_t);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::normalise_forward", "").typed<Signature>();
-  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, values, static_cast<int64_t>(kind));
+  return call<normalise_forward_backend>("qw::normalise_forward", pattern.offsets, pattern.columns,
+                                         pattern.transposed_offsets, pattern.transposed_columns,
+                                         pattern.order, values, static_cast<int64_t>(kind));
 }
 
-Tensor normalise_backward(const SparsePattern& pattern, const Tensor& normalised, const Tensor& scales,
-                          const Tensor& gradient, Normalisation kind) {
-  using Signature = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                           const Tensor&, const Tensor&, const Tensor&, int64_t);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::normalise_backward", "").typed<Signature>();
-  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, normalised, scales, gradient, static_cast<int64_t>(kind));
-}
-
-namespace {
-
-Tensor normalise_without_gradient(const Tensor& offsets, const Tensor& columns,
-                                  const Tensor& transposed_offsets, const Tensor& transposed_columns,
-                                  const Tensor& order, const Tensor& values, int64_t kind_number) {
+Tensor normalise_backend(const Tensor& offsets, const Tensor& columns, const Tensor& transposed_offsets,
+                         const Tensor& transposed_columns, const Tensor& order, const Tensor& values,
+                         int64_t kind_number) {
   const SparsePattern pattern{offsets, columns, transposed_offsets, transposed_columns, order};
   const Normalisation kind = checked_normalisation("qw::normalise", kind_number);
   check_normalise("qw::normalise", pattern, "values", values);
   return std::get<0>(normalise_forward(pattern, values, kind));
 }
 
-}  // namespace
-}  // namespace ops
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
-at::Tensor normalise(const SparsePattern& pattern, const at::Tensor& values, Normalisation kind) {
-  using at::Tensor;
-  using Signature = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                           const Tensor&, int64_t);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::normalise", "").typed<Signature>();
-  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, values, static_cast<int64_t>(kind));
+// Values v on a fixed pattern, d_i the sum of row i, a the normalised values, G = dL/da. For an entry at (i,
+// j):
+//   symmetric  s = d^-1/2, a_ij = v_ij s_i s_j. With ds_i/dd_i = -1/2 s_i / d_i, and d_i in all of row and
+//              column i,
+//                dL/dd_i  = -1/2 s_i^2 (sum_k G_ik a_ik + sum_k G_ki a_ki)
+//                dL/dv_ij = G_ij s_i s_j + dL/dd_i
+//   rows       a_ij = v_ij / d_i:                dL/dv_ij = (G_ij - sum_k G_ik a_ik) / d_i
+//   softmax    da_ik/dv_ij = a_ik ([j = k] - a_ij):  dL/dv_ij = a_ij (G_ij - sum_k G_ik a_ik)
+// The values themselves are in none of these; the result is kept, which the product that follows keeps too.
+// The backward pass is not differentiable again.
+class Normalise : public torch::autograd::Function<Normalise> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const SparsePattern& pattern, const at::Tensor& values,
+                            Normalisation kind) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    check_normalise("qw::normalise", pattern, "values", values);
+    const auto [result, scales] = normalise_forward(pattern, values, kind);
+    context->saved_data["kind"] = static_cast<int64_t>(kind);
+    context->save_for_backward({pattern.offsets, pattern.columns, pattern.transposed_offsets,
+                                pattern.transposed_columns, pattern.order, result, scales});
+    return result;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    TORCH_CHECK(!at::GradMode::is_enabled(),
+                "qw::normalise: there is no second derivative; call backward without create_graph");
+    const variable_list saved = context->get_saved_variables();
+    const auto kind = static_cast<Normalisation>(context->saved_data["kind"].toInt());
+    const at::Tensor values_gradient = normalise_backward({saved[0], saved[1], saved[2], saved[3], saved[4]},
+                                                          saved[5], saved[6], gradients[0], kind);
+    return {at::Tensor(), values_gradient, at::Tensor()};
+  }
+};
+
+at::Tensor normalise_autograd(const at::Tensor& offsets, const at::Tensor& columns,
+                              const at::Tensor& transposed_offsets, const at::Tensor& transposed_columns,
+                              const at::Tensor& order, const at::Tensor& values, int64_t kind) {
+  return Normalise::apply(SparsePattern{offsets, columns, transposed_offsets, transposed_columns, order},
+                          values, checked_normalisation("qw::normalise", kind));
 }
 
-}  // namespace qw
+}  // namespace
+
+Tensor normalise_backward(const SparsePattern& pattern, const Tensor& normalised, const Tensor& scales,
+                          const Tensor& gradient, Normalisation kind) {
+  return call<normalise_backward_backend>(
+      "qw::normalise_backward", pattern.offsets, pattern.columns, pattern.transposed_offsets,
+      pattern.transposed_columns, pattern.order, normalised, scales, gradient, static_cast<int64_t>(kind));
+}
+
+QW_BACKENDS(library) {
+  library.impl("normalise_forward", normalise_forward_backend);
+  library.impl("normalise_backward", normalise_backward_backend);
+}
+
+TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) { library.impl("normalise", normalise_backend); }
+
+TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("normalise", normalise_autograd); }
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
@@ -111,6 +241,12 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
       "-> Tensor");
 }
 
-TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
-  library.impl("normalise", qw::ops::normalise_without_gradient);
+}  // namespace ops
+
+at::Tensor normalise(const SparsePattern& pattern, const at::Tensor& values, Normalisation kind) {
+  return ops::call<ops::normalise_backend>("qw::normalise", pattern.offsets, pattern.columns,
+                                           pattern.transposed_offsets, pattern.transposed_columns,
+                                           pattern.order, values, static_cast<int64_t>(kind));
 }
+
+}  // namespace qw

@@ -1,11 +1,16 @@
 #include "qw/ops/spmm.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/library.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/spmm.h"
+#include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/spmm_parts.h"
+#include "ops/work.h"
 
 namespace qw {
 namespace ops {
@@ -31,6 +36,8 @@ void check_spmm(const at::Tensor& offsets, const at::Tensor& columns, const at::
               kOp, ": values must be [", entries, "] of ", dense.scalar_type(), " on ", dense.device(),
               ", got ", values.sizes(), " of ", values.scalar_type(), " on ", values.device());
 }
+
+namespace {
 
 void check_addend(const char* op, const at::Tensor& offsets, const at::Tensor& dense,
                   const at::Tensor& addend) {
@@ -67,6 +74,155 @@ void check_sampled_products(const at::Tensor& offsets, const at::Tensor& columns
               ", got ", right.sizes(), " of ", right.scalar_type(), " on ", right.device());
 }
 
+at::Tensor csr_matmul_backend(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& order,
+                              const at::Tensor& values, const at::Tensor& dense, const at::Tensor& addend) {
+  check_csr_matmul(offsets, columns, order, values, dense, addend);
+  const at::Tensor rows = dense.contiguous();
+  const at::Tensor entries = values.contiguous();
+  const at::Tensor added = addend.contiguous();
+  const int64_t width = rows.size(1);
+  at::Tensor result = at::empty({offsets.size(0) - 1, width}, rows.options());
+  record_work(2 * columns.numel() * width, offsets, columns, order, entries, rows, added, result);
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::csr_matmul", [&] {
+    const kernels::CsrView<scalar_t> matrix{offsets.data_ptr<int64_t>(), columns.data_ptr<int32_t>(),
+                                            entries.data_ptr<scalar_t>(), data_or_null<int64_t>(order),
+                                            offsets.size(0) - 1};
+    run_on(
+        rows,
+        [&] {
+          kernels::Update<scalar_t> update;
+          update.first = data_or_null<scalar_t>(added);
+          update.first_scale = update.first == nullptr ? 0 : 1;
+          kernels::spmm_cpu(matrix, rows.data_ptr<scalar_t>(), width, result.data_ptr<scalar_t>(), update);
+        },
+        [&](auto stream) {
+          kernels::DeviceUpdate<scalar_t> update;
+          update.first = data_or_null<scalar_t>(added);
+          kernels::spmm_cuda(matrix, columns.numel(), rows.data_ptr<scalar_t>(), width,
+                             result.data_ptr<scalar_t>(), update, stream);
+        });
+  });
+  return result;
+}
+
+at::Tensor sampled_products_backend(const at::Tensor& offsets, const at::Tensor& columns,
+                                    const at::Tensor& left, const at::Tensor& right) {
+  check_sampled_products(offsets, columns, left, right);
+  const at::Tensor rows = left.contiguous();
+  const at::Tensor others = right.contiguous();
+  at::Tensor result = at::empty({columns.size(0)}, rows.options());
+  record_work(2 * columns.numel() * rows.size(1), offsets, columns, rows, others, result);
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::sampled_products", [&] {
+    const kernels::CsrView<scalar_t> pattern{offsets.data_ptr<int64_t>(), columns.data_ptr<int32_t>(),
+                                             nullptr, nullptr, offsets.size(0) - 1};
+    const scalar_t* from = rows.data_ptr<scalar_t>();
+    const scalar_t* to = others.data_ptr<scalar_t>();
+    run_on(
+        rows,
+        [&] { kernels::sampled_products_cpu(pattern, from, to, rows.size(1), result.data_ptr<scalar_t>()); },
+        [&](auto stream) {
+          const kernels::SampledTerms<scalar_t> product{from, to, rows.numel(), others.numel()};
+          kernels::sampled_products_cuda(pattern, columns.numel(), product, rows.size(1),
+                                         result.data_ptr<scalar_t>(), stream);
+        });
+  });
+  return result;
+}
+
+at::Tensor spmm_backend(const at::Tensor& offsets, const at::Tensor& columns,
+                        const at::Tensor& transposed_offsets, const at::Tensor& transposed_columns,
+                        const at::Tensor& order, const at::Tensor& values, const at::Tensor& dense,
+                        const at::Tensor& addend) {
+  check_spmm(offsets, columns, transposed_offsets, transposed_columns, order, values, dense);
+  check_addend("qw::spmm", offsets, dense, addend);
+  return csr_matmul(offsets, columns, at::empty({0}, offsets.options()), values, dense, addend);
+}
+
+at::Tensor or_none(const at::Tensor& addend, const at::Tensor& dense) {
+  return addend.defined() ? addend : at::empty({0}, dense.options());
+}
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Y = A X + B with A given by its values a on a fixed pattern:
+//   dL/dX = A^T G,    dL/da_k = <G[i, :], X[j, :]> for entry k at (i, j),    dL/dB = G,    G = dL/dY,
+// and dL/dX = A^T G + G where B is X.
+// The backward pass is not differentiable again.
+class Spmm : public torch::autograd::Function<Spmm> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const SparsePattern& pattern, const at::Tensor& values,
+                            const at::Tensor& dense, const at::Tensor& addend) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    context->saved_data["values_need_gradient"] = values.requires_grad();
+    context->saved_data["dense_needs_gradient"] = dense.requires_grad();
+    const bool adds_dense = addend.is_same(dense);
+    context->saved_data["adds_dense"] = adds_dense;
+    context->saved_data["addend_needs_gradient"] = !adds_dense && addend.requires_grad();
+    // X is kept only for the gradient of the values, which most models never ask for.
+    context->save_for_backward({pattern.offsets, pattern.columns, pattern.transposed_offsets,
+                                pattern.transposed_columns, pattern.order, values,
+                                values.requires_grad() ? dense : at::Tensor()});
+    return spmm(pattern, values, dense, addend);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    TORCH_CHECK(!at::GradMode::is_enabled(),
+                "qw::spmm: there is no second derivative; call backward without create_graph");
+    const variable_list saved = context->get_saved_variables();
+    at::Tensor values_gradient, dense_gradient;
+    if (context->saved_data["values_need_gradient"].toBool()) {
+      values_gradient = sampled_products(saved[0], saved[1], gradients[0], saved[6]);
+    }
+    if (context->saved_data["dense_needs_gradient"].toBool()) {
+      dense_gradient = csr_matmul(saved[2], saved[3], saved[4], saved[5], gradients[0],
+                                  context->saved_data["adds_dense"].toBool() ? gradients[0] : at::Tensor());
+    }
+    return {at::Tensor(), values_gradient, dense_gradient,
+            context->saved_data["addend_needs_gradient"].toBool() ? gradients[0] : at::Tensor()};
+  }
+};
+
+at::Tensor spmm_autograd(const at::Tensor& offsets, const at::Tensor& columns,
+                         const at::Tensor& transposed_offsets, const at::Tensor& transposed_columns,
+                         const at::Tensor& order, const at::Tensor& values, const at::Tensor& dense,
+                         const at::Tensor& addend) {
+  return Spmm::apply(SparsePattern{offsets, columns, transposed_offsets, transposed_columns, order}, values,
+                     dense, addend);
+}
+
+}  // namespace
+
+at::Tensor csr_matmul(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& order,
+                      const at::Tensor& values, const at::Tensor& dense, const at::Tensor& addend) {
+  return call<csr_matmul_backend>("qw::csr_matmul", offsets, columns, order, values, dense,
+                                  or_none(addend, dense));
+}
+
+at::Tensor sampled_products(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& left,
+                            const at::Tensor& right) {
+  return call<sampled_products_backend>("qw::sampled_products", offsets, columns, left, right);
+}
+
+QW_BACKENDS(library) {
+  library.impl("csr_matmul", csr_matmul_backend);
+  library.impl("sampled_products", sampled_products_backend);
+}
+
+TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) { library.impl("spmm", spmm_backend); }
+
+TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("spmm", spmm_autograd); }
+
+TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def(
+      "spmm(Tensor offsets, Tensor columns, Tensor transposed_offsets, Tensor transposed_columns, "
+      "Tensor order, Tensor values, Tensor dense, Tensor addend) -> Tensor");
+  library.def(
+      "csr_matmul(Tensor offsets, Tensor columns, Tensor order, Tensor values, Tensor dense, "
+      "Tensor addend) -> Tensor");
+  library.def("sampled_products(Tensor offsets, Tensor columns, Tensor left, Tensor right) -> Tensor");
+}
+
 }  // namespace ops
 
 SparsePattern SparsePattern::symmetric(const at::Tensor& offsets, const at::Tensor& columns) {
@@ -74,63 +230,11 @@ SparsePattern SparsePattern::symmetric(const at::Tensor& offsets, const at::Tens
   return {offsets, columns, offsets, columns, std::move(no_order)};
 }
 
-namespace ops {
-
-at::Tensor csr_matmul(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& order,
-                      const at::Tensor& values, const at::Tensor& dense, const at::Tensor& addend) {
-  using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                               const at::Tensor&, const at::Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::csr_matmul", "").typed<Signature>();
-  return op.call(offsets, columns, order, values, dense,
-                 addend.defined() ? addend : at::empty({0}, dense.options()));
-}
-
-at::Tensor sampled_products(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& left,
-                            const at::Tensor& right) {
-  using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::sampled_products", "").typed<Signature>();
-  return op.call(offsets, columns, left, right);
-}
-
-namespace {
-
-at::Tensor spmm_without_gradient(const at::Tensor& offsets, const at::Tensor& columns,
-                                 const at::Tensor& transposed_offsets, const at::Tensor& transposed_columns,
-                                 const at::Tensor& order, const at::Tensor& values, const at::Tensor& dense,
-                                 const at::Tensor& addend) {
-  check_spmm(offsets, columns, transposed_offsets, transposed_columns, order, values, dense);
-  check_addend("qw::spmm", offsets, dense, addend);
-  return csr_matmul(offsets, columns, at::empty({0}, offsets.options()), values, dense, addend);
-}
-
-}  // namespace
-}  // namespace ops
-
 at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
                 const at::Tensor& addend) {
-  using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                               const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("qw::spmm", "").typed<Signature>();
-  return op.call(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-                 pattern.order, values, dense, addend.defined() ? addend : at::empty({0}, dense.options()));
+  return ops::call<ops::spmm_backend>("qw::spmm", pattern.offsets, pattern.columns,
+                                      pattern.transposed_offsets, pattern.transposed_columns, pattern.order,
+                                      values, dense, ops::or_none(addend, dense));
 }
 
 }  // namespace qw
-
-TORCH_LIBRARY_FRAGMENT(qw, library) {
-  library.def(
-      "spmm(Tensor offsets, Tensor columns, Tensor transposed_offsets, Tensor transposed_columns, Tensor "
-      "order, "
-      "Tensor values, Tensor dense, Tensor addend) -> Tensor");
-  library.def(
-      "csr_matmul(Tensor offsets, Tensor columns, Tensor order, Tensor values, Tensor dense, Tensor addend) "
-      "-> "
-      "Tensor");
-  library.def("sampled_products(Tensor offsets, Tensor columns, Tensor left, Tensor right) -> Tensor");
-}
-
-TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
-  library.impl("spmm", qw::ops::spmm_without_gradient);
-}

@@ -1,5 +1,4 @@
-// The two products that spmm and its gradients are made of, each an operator of its own with one backend per
-// device, and what they require.
+// The two products that spmm and its gradients are made of, each an operator of its own.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,14 +14,9 @@ at::Tensor csr_matmul(const at::Tensor& offsets, const at::Tensor& columns, cons
 at::Tensor sampled_products(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& left,
                             const at::Tensor& right);
 
+// What spmm requires but of its addend.
 void check_spmm(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& transposed_offsets,
                 const at::Tensor& transposed_columns, const at::Tensor& order, const at::Tensor& values,
                 const at::Tensor& dense);
-void check_addend(const char* op, const at::Tensor& offsets, const at::Tensor& dense,
-                  const at::Tensor& addend);
-void check_csr_matmul(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& order,
-                      const at::Tensor& values, const at::Tensor& dense, const at::Tensor& addend);
-void check_sampled_products(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& left,
-                            const at::Tensor& right);
 
 }  // namespace qw::ops

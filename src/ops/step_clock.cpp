@@ -5,14 +5,14 @@
 
 #include <atomic>
 
-#include "ops/cuda_glue.h"
+#include "ops/backend.h"
 
 namespace qw {
 namespace {
 
 std::atomic<const int64_t*> clock_in_use{nullptr};
 
-kernels::Count count_at(int64_t base, int place) {
+kernels::StepNumber number_at(int64_t base, int place) {
   const int64_t* counts = clock_in_use.load();
   return {base, counts == nullptr ? nullptr : counts + place};
 }
@@ -32,9 +32,9 @@ StepClock::InUse::~InUse() { clock_in_use.store(nullptr); }
 
 namespace ops {
 
-kernels::Count draw_count(int64_t base) { return count_at(base, 0); }
-kernels::Count network_step_count(int64_t base) { return count_at(base, 1); }
-kernels::Count flow_step_count(int64_t base) { return count_at(base, 2); }
+kernels::StepNumber draw_number(int64_t base) { return number_at(base, 0); }
+kernels::StepNumber network_step_number(int64_t base) { return number_at(base, 1); }
+kernels::StepNumber flow_step_number(int64_t base) { return number_at(base, 2); }
 
 }  // namespace ops
 }  // namespace qw

@@ -1,15 +1,22 @@
 #include "qw/ops/wasserstein.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
-#include <torch/library.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include "ops/backend.h"
 #include "ops/checks.h"
-#include "ops/wasserstein_checks.h"
+#include "ops/wasserstein_solve.h"
 
 namespace qw {
 namespace ops {
+namespace {
 
+using at::Tensor;
+
+// Shapes, types and devices; ids and costs are checked where the graph is built.
 void check_wasserstein1_partial(const at::Tensor& values, const at::Tensor& targets,
                                 const TransportTensors& problem) {
   constexpr const char* kOp = "qw::wasserstein1_partial";
@@ -34,23 +41,72 @@ void check_wasserstein1_partial(const at::Tensor& values, const at::Tensor& targ
   TORCH_CHECK(problem.slack > 0, kOp, ": slack must be positive, infinite for none, got ", problem.slack);
 }
 
-}  // namespace ops
-
-std::tuple<at::Tensor, at::Tensor> wasserstein1_partial(const at::Tensor& values, const at::Tensor& targets,
-                                                        const TransportTensors& problem) {
-  using at::Tensor;
-  using Signature = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                               const Tensor&, const Tensor&, int64_t, bool, double);
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::wasserstein1_partial", "").typed<Signature>();
-  return op.call(values, targets, problem.labelled, problem.heads, problem.tails, problem.costs,
-                 problem.num_nodes, problem.directed, problem.slack);
+// Network simplex and its like have no use for a GPU: the host solves, and the device waits.
+std::tuple<Tensor, Tensor> wasserstein1_partial_backend(const Tensor& values, const Tensor& targets,
+                                                        const Tensor& labelled, const Tensor& heads,
+                                                        const Tensor& tails, const Tensor& costs,
+                                                        int64_t num_nodes, bool directed, double slack) {
+  check_wasserstein1_partial(values, targets, {labelled, heads, tails, costs, num_nodes, directed, slack});
+  const auto [distance, potential] = solve_wasserstein1_partial(
+      values.cpu(), targets.cpu(),
+      {labelled.cpu(), heads.cpu(), tails.cpu(), costs.cpu(), num_nodes, directed, slack});
+  return {distance.to(values.device()), potential.to(values.device())};
 }
 
-}  // namespace qw
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// W = max_p <p, targets - values> over potentials that the graph allows, so that dW/dvalues = -p and
+// dW/dtargets = p at the optimal p (Danskin). p is piecewise constant: the backward pass, linear in the
+// incoming gradient, is differentiable again as it stands.
+class Wasserstein1Partial : public torch::autograd::Function<Wasserstein1Partial> {
+ public:
+  static variable_list forward(AutogradContext* context, const at::Tensor& values, const at::Tensor& targets,
+                               const TransportTensors& problem) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const auto [distance, potential] = wasserstein1_partial(values, targets, problem);
+    context->mark_non_differentiable({potential});
+    context->save_for_backward({potential});
+    return {distance, potential};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const at::Tensor targets_gradient = context->get_saved_variables()[0] * gradients[0];
+    return {-targets_gradient, targets_gradient, at::Tensor()};
+  }
+};
+
+std::tuple<at::Tensor, at::Tensor> wasserstein1_partial_autograd(
+    const at::Tensor& values, const at::Tensor& targets, const at::Tensor& labelled, const at::Tensor& heads,
+    const at::Tensor& tails, const at::Tensor& costs, int64_t num_nodes, bool directed, double slack) {
+  TORCH_CHECK(!(at::GradMode::is_enabled() && costs.requires_grad()),
+              "qw::wasserstein1_partial: costs must not require a gradient, there is none; detach them");
+  const variable_list results = Wasserstein1Partial::apply(
+      values, targets, TransportTensors{labelled, heads, tails, costs, num_nodes, directed, slack});
+  return {results[0], results[1]};
+}
+
+}  // namespace
+
+QW_BACKENDS(library) { library.impl("wasserstein1_partial", wasserstein1_partial_backend); }
+
+TORCH_LIBRARY_IMPL(qw, Autograd, library) {
+  library.impl("wasserstein1_partial", wasserstein1_partial_autograd);
+}
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "wasserstein1_partial(Tensor values, Tensor targets, Tensor labelled, Tensor heads, Tensor tails, "
       "Tensor costs, int num_nodes, bool directed, float slack) -> (Tensor distance, Tensor potential)");
 }
+
+}  // namespace ops
+
+std::tuple<at::Tensor, at::Tensor> wasserstein1_partial(const at::Tensor& values, const at::Tensor& targets,
+                                                        const TransportTensors& problem) {
+  return ops::call<ops::wasserstein1_partial_backend>(
+      "qw::wasserstein1_partial", values, targets, problem.labelled, problem.heads, problem.tails,
+      problem.costs, problem.num_nodes, problem.directed, problem.slack);
+}
+
+}  // namespace qw

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/counted.h"
+#include "ops/work.h"
 #include "qw/core/error.h"
 #include "qw/graph/graph.h"
 #include "qw/transport/wasserstein.h"
@@ -93,8 +93,8 @@ std::tuple<Tensor, Tensor> solve_wasserstein1_partial(const Tensor& values, cons
     distances[c] = columns[c].distance;
     for (int64_t row = 0; row < mu.size(0); ++row) potentials[row][c] = columns[c].potential[nodes[row]];
   }
-  count(2 * problem.heads.numel() * mu.size(1), values, targets, problem.labelled, problem.heads,
-        problem.tails, problem.costs, potential);
+  record_work(2 * problem.heads.numel() * mu.size(1), values, targets, problem.labelled, problem.heads,
+              problem.tails, problem.costs, potential);
   return {distance.to(values.scalar_type()), potential.to(values.scalar_type())};
 }
 

@@ -1,4 +1,4 @@
-// The solution that every backend of wasserstein1_partial hands out.
+// The solution that wasserstein1_partial hands out.
 #pragma once
 
 #include <tuple>

@@ -9,7 +9,7 @@ namespace qw::ops {
 
 // Adds `flops` and the bytes of the tensors that are read or written, each counted once per mention.
 template <class... Tensors>
-void count(int64_t flops, const Tensors&... moved) {
+void record_work(int64_t flops, const Tensors&... moved) {
   const auto bytes = [](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.numel() * static_cast<int64_t>(tensor.element_size()) : 0;
   };

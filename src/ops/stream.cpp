@@ -1,15 +1,15 @@
-#include "ops/cuda_glue.h"
+#include "ops/backend.h"
 
-#ifndef QW_CUDA_EMULATOR
+#if QW_HAS_CUDA && !defined(QW_CUDA_EMULATOR)
 #include <c10/cuda/CUDAStream.h>
 #endif
 
 namespace qw::ops {
 
-#ifdef QW_CUDA_EMULATOR
-kernels::Stream current_stream() { return nullptr; }
-#else
+#if QW_HAS_CUDA && !defined(QW_CUDA_EMULATOR)
 kernels::Stream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+#else
+kernels::Stream current_stream() { return nullptr; }
 #endif
 
 }  // namespace qw::ops
