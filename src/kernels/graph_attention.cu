@@ -89,7 +89,7 @@ struct Forward {
 #pragma unroll 1
       for (int k = lanes.entry_lane; k < count; k += lanes.entry_lanes) {
         const T raw = view.source_scores[int64_t{scratch.columns[k]} * tiles.all_heads + lanes.head] + target;
-        const T score = raw * slope_at(raw, view.negative_slope);
+        const T score = leaky(raw, view.negative_slope);
         scratch.values[k * lanes.head_lanes + lanes.head_lane] = score;
         highest = score > highest ? score : highest;
       }

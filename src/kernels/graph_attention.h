@@ -12,18 +12,17 @@
 
 #include <cstdint>
 
-#include "kernels/exponential.h"
 #include "kernels/stream.h"
 
 namespace qw::kernels {
 
 template <class T>
-QW_INLINE T leaky_slope(T x, T negative_slope) {
+QW_BOTH_INLINE T leaky_slope(T x, T negative_slope) {
   return x > 0 ? T{1} : negative_slope;
 }
 
 template <class T>
-QW_INLINE T leaky(T x, T negative_slope) {
+QW_BOTH_INLINE T leaky(T x, T negative_slope) {
   return x * leaky_slope(x, negative_slope);
 }
 

@@ -134,7 +134,7 @@ struct BackwardColumns {
       const T weight = view.edge_weights != nullptr ? view.edge_weights[entry] : T{1};
       const auto fact = load_pack<T, kAttentionFacts>(facts + other * kAttentionFacts);
       const T raw = source + fact.at[kTargetScore];
-      const T slope = slope_at(raw, view.negative_slope);
+      const T slope = leaky_slope(raw, view.negative_slope);
       const T alpha = std::exp(raw * slope - fact.at[kMaximum]) * fact.at[kReciprocal];
       T coefficient = alpha;
       if (view.dropout.active)

@@ -1,6 +1,7 @@
 #include <limits>
 #include <span>
 
+#include "kernels/exponential.h"
 #include "kernels/graph_attention.h"
 #include "kernels/graph_attention_block.h"
 #include "kernels/philox_batch.h"

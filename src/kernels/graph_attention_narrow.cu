@@ -79,7 +79,7 @@ struct NarrowForward {
       T score = kLowest;
       if (is_entry) {
         const T raw = view.source_scores[column] + target;
-        score = raw * slope_at(raw, view.negative_slope);
+        score = leaky(raw, view.negative_slope);
       }
       if (entry + kTeam < share.end) next = view.columns[entry + kTeam];
       const T highest = largest_modulo<kTeam>(score > state.maximum ? score : state.maximum, 1);
@@ -164,7 +164,7 @@ struct NarrowBackwardColumns {
         next_place = view.order[entry + kTeam];
       }
       const T raw = source + fact.at[kTargetScore];
-      const T slope = slope_at(raw, view.negative_slope);
+      const T slope = leaky_slope(raw, view.negative_slope);
       T alpha = 0;
       if (is_entry) alpha = std::exp(raw * slope - fact.at[kMaximum]) * fact.at[kReciprocal];
       T unweighted = alpha;

@@ -202,11 +202,6 @@ __device__ T dropout_factor(const AttentionDropout<T>& dropout, uint32_t epoch, 
   return (element & 2 ? high : low) <= dropout.last_dropped ? T{0} : dropout.scale;
 }
 
-template <class T>
-__device__ T slope_at(T score, T negative_slope) {
-  return score > 0 ? T{1} : negative_slope;
-}
-
 // Gathered rows that a lane waits for together: 64 bytes of them.
 template <class T, int V, int R>
 constexpr int kGathers = std::clamp(static_cast<int>(64 / (sizeof(T) * V * R)), 2, 8);

@@ -241,6 +241,7 @@ TEST_F(EpochMetrics, Refusals) {
 // A training whose losses are known beforehand, here and by the rules of Trainer.
 struct Training {
   EpochRule rule;
+  int64_t first_row = 0;
   at::Tensor history, state = epoch_state_tensor({}, test::device());
   at::Tensor metrics = at::rand({3}, at::kDouble);
   StepClock clock{test::device()};
@@ -252,7 +253,7 @@ struct Training {
 
   void end(double loss, double val_loss) {
     epoch_end_(history, state, {number(loss), number(val_loss), none(at::kDouble), 1, metrics}, rule,
-               clock.counts(), {1, 2, 3});
+               clock.counts(), {1, 2, 3}, first_row);
   }
 
   bool should_stop(int64_t epoch) const {
@@ -318,7 +319,8 @@ TEST_F(EpochEnd, DecidesAsTheTrainerDoes) {
 TEST_F(EpochEnd, GoesOnWhereAStateLeftOff) {
   Training all({100, 4}, 100);
   for (int epoch = 0; epoch < 6; ++epoch) all.expect_end(1.0 / (1 + epoch));
-  Training rest({100, 4, false, false, 2}, 98);
+  Training rest({100, 4}, 98);
+  rest.first_row = 2;
   rest.metrics = all.metrics;
   rest.expected = read_epoch_state(all.state);
   rest.state = epoch_state_tensor(rest.expected, test::device());
