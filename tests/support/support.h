@@ -66,6 +66,12 @@ CommandResult run_command(const std::string& program, const std::vector<std::str
 std::filesystem::path shared_datasets();
 std::filesystem::path golden_folder();  // $QW_GOLDEN_DIR, else ../shared/golden
 
+// The project's own reference values, which tests/golden/generate.py makes; they are always here.
+std::filesystem::path own_golden_folder();
+
+// Own or Given, for tests that read either folder.
+std::string golden_folder_name(const testing::TestParamInfo<std::filesystem::path>& folder);
+
 // The text of the qw::Error that `body` throws; fails the test when it throws none.
 template <class Body>
 std::string error_of(const Body& body) {
