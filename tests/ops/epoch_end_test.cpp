@@ -25,7 +25,7 @@ bool is_here() {
 class EpochMetrics : public testing::Test {
  protected:
   void SetUp() override {
-    if (!is_here()) GTEST_SKIP() << "qw::epoch_metrics does not exist on " << test::device();
+    if (!is_here()) GTEST_SKIP() << "no CUDA device: qw::epoch_metrics does not exist on " << test::device();
   }
 };
 class EpochEnd : public EpochMetrics {};

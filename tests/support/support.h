@@ -10,6 +10,7 @@
 
 #include "qw/core/error.h"
 #include "qw/graph/graph.h"
+#include "support/skip_report.h"
 
 namespace qw::test {
 
@@ -88,6 +89,3 @@ std::string error_of(const Body& body) {
 EdgeList edge_list(int64_t num_nodes, const std::vector<std::pair<NodeId, NodeId>>& edges);
 
 }  // namespace qw::test
-
-#define QW_SKIP_WITHOUT(path) \
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not here"

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Counts what ctest ran: tests that passed, failed and were skipped, and why.
+
+Usage: summarise_tests.py BUILD, after ctest in that folder. A test program that ran many tests counts
+them all: a test that is skipped inside it is skipped here, where ctest says that the program passed.
+"""
+import pathlib
+import re
+import sys
+from collections import Counter
+
+BLOCK = re.compile(r"^\d+/\d+ Testing: ", re.M)
+RAN = re.compile(r"^\[==========\] (\d+) tests? from .* ran\.", re.M)
+FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below", re.M)
+SKIPPED = re.compile(r"^skipped (\d+): (.*)$", re.M)  # tests/support/skip_report.cpp
+REASON = re.compile(r"(?:^|, )(.*?) \((\d+)\)")
+SCRIPT_SKIPPED = re.compile(r"^skipped: (.*)$", re.M)  # a script that ends with 77
+
+
+def reasons_of(output):
+    """{reason: how many tests} of one entry of ctest."""
+    match = SKIPPED.search(output)
+    if match:
+        return Counter({reason: int(count) for reason, count in REASON.findall(match[2])})
+    match = SCRIPT_SKIPPED.search(output)
+    return Counter({match[1]: 1} if match else {})
+
+
+def counts_of(block):
+    """(passed, failed, {reason: skipped}) of one entry. What ended without a count was one test."""
+    output, _, end = block.partition("<end of output>")
+    reasons = reasons_of(output)
+    ran, failed = RAN.search(output), FAILED.search(output)
+    tests = int(ran[1]) if ran else 1
+    if "Test Failed." in end or "Test Fail Reason" in end:
+        failures = int(failed[1]) if failed else 1
+    elif "Test Passed." in end or "Test Pass Reason" in end or reasons:
+        failures = 0
+    else:
+        failures = 1  # it was not found, or did not end
+    tests = max(tests, failures + reasons.total())
+    return tests - failures - reasons.total(), failures, reasons
+
+
+def summary(log):
+    passed, failed, skipped = 0, 0, Counter()
+    for block in BLOCK.split(log)[1:]:
+        of_block = counts_of(block)
+        passed, failed, skipped = passed + of_block[0], failed + of_block[1], skipped + of_block[2]
+    lines = [f"{passed} passed, {failed} failed, {skipped.total()} skipped"]
+    lines += [f"  skipped {count}: {reason}" for reason, count in skipped.most_common()]
+    return "\n".join(lines)
+
+
+def main():
+    path = pathlib.Path(sys.argv[1]) / "Testing" / "Temporary" / "LastTest.log"
+    if not path.exists():
+        sys.exit(f"{path} is not here: run ctest in {sys.argv[1]} first")
+    print(summary(path.read_text(errors="replace")))
+
+
+if __name__ == "__main__":
+    main()
