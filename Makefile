@@ -18,7 +18,8 @@ demo: deps ## build the program, then show it at work on built-in graphs, offlin
 	@tools/demo.sh $(QW)
 
 test: build ## build, then run the whole test suite
-	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS); status=$$?; \
+	tools/summarise_tests.py $(BUILD); exit $$status
 
 build: deps ## install what is missing and build everything
 	@$(MAKE) --no-print-directory configure

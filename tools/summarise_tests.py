@@ -14,6 +14,9 @@ RAN = re.compile(r"^\[==========\] (\d+) tests? from .* ran\.", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below", re.M)
 SKIPPED = re.compile(r"^skipped (\d+): (.*)$", re.M)  # tests/support/skip_report.cpp
 REASON = re.compile(r"(?:^|, )(.*?) \((\d+)\)")
+PYTHON_RAN = re.compile(r"^Ran (\d+) tests? in", re.M)
+PYTHON_FAILED = re.compile(r"^FAILED \((.*)\)$", re.M)
+PYTHON_SKIPPED = re.compile(r"\.\.\. skipped (['\"])(.*)\1$", re.M)
 SCRIPT_SKIPPED = re.compile(r"^skipped: (.*)$", re.M)  # a script that ends with 77
 
 
@@ -23,21 +26,30 @@ def reasons_of(output):
     if match:
         return Counter({reason: int(count) for reason, count in REASON.findall(match[2])})
     match = SCRIPT_SKIPPED.search(output)
-    return Counter({match[1]: 1} if match else {})
+    if match:
+        return Counter({match[1]: 1})
+    return Counter(reason for _, reason in PYTHON_SKIPPED.findall(output))
+
+
+def failures_of(output):
+    """How many tests failed in an entry that did: one at least."""
+    match = FAILED.search(output)
+    if match:
+        return int(match[1])
+    match = PYTHON_FAILED.search(output)
+    counts = re.findall(r"(?:failures|errors)=(\d+)", match[1]) if match else []
+    return max(1, sum(map(int, counts)))
 
 
 def counts_of(block):
     """(passed, failed, {reason: skipped}) of one entry. What ended without a count was one test."""
     output, _, end = block.partition("<end of output>")
     reasons = reasons_of(output)
-    ran, failed = RAN.search(output), FAILED.search(output)
+    ran = RAN.search(output) or PYTHON_RAN.search(output)
     tests = int(ran[1]) if ran else 1
-    if "Test Failed." in end or "Test Fail Reason" in end:
-        failures = int(failed[1]) if failed else 1
-    elif "Test Passed." in end or "Test Pass Reason" in end or reasons:
-        failures = 0
-    else:
-        failures = 1  # it was not found, or did not end
+    passed = "Test Passed." in end or "Test Pass Reason" in end
+    skipped = "Skip" in end
+    failures = 0 if passed or skipped else failures_of(output)  # also what was not found or did not end
     tests = max(tests, failures + reasons.total())
     return tests - failures - reasons.total(), failures, reasons
 
