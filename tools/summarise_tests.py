@@ -9,7 +9,10 @@ import re
 import sys
 from collections import Counter
 
-BLOCK = re.compile(r"^\d+/\d+ Testing: ", re.M)
+# An entry of the log. ctest says of a test that it could not start, before the entry only, that it is not found.
+ENTRY = re.compile(r"^(Unable to find executable.*\n)?\d+/\d+ Testing: ", re.M)
+DISABLED = re.compile(r'^Command: ""$', re.M)
+SKIPPED_BY_CTEST = re.compile(r"^Skip regular expression found", re.M)
 RAN = re.compile(r"^\[==========\] (\d+) tests? from .* ran\.", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below", re.M)
 SKIPPED = re.compile(r"^skipped (\d+): (.*)$", re.M)  # tests/support/skip_report.cpp
@@ -41,24 +44,27 @@ def failures_of(output):
     return max(1, sum(map(int, counts)))
 
 
-def counts_of(block):
+def counts_of(entry):
     """(passed, failed, {reason: skipped}) of one entry. What ended without a count was one test."""
-    output, _, end = block.partition("<end of output>")
+    output, _, end = entry.partition("<end of output>")
     reasons = reasons_of(output)
+    if DISABLED.search(output):
+        reasons = Counter({"disabled": 1})
+    elif SKIPPED_BY_CTEST.search(end) and not reasons:
+        reasons = Counter({"no reason given": 1})
     ran = RAN.search(output) or PYTHON_RAN.search(output)
-    tests = int(ran[1]) if ran else 1
-    passed = "Test Passed." in end or "Test Pass Reason" in end
-    skipped = "Skip" in end
-    failures = 0 if passed or skipped else failures_of(output)  # also what was not found or did not end
-    tests = max(tests, failures + reasons.total())
+    passed = "Test Passed." in end or "Test Pass Reason:" in end
+    failures = 0 if passed else failures_of(output)
+    tests = max(int(ran[1]) if ran else 1, failures + reasons.total())
     return tests - failures - reasons.total(), failures, reasons
 
 
 def summary(log):
     passed, failed, skipped = 0, 0, Counter()
-    for block in BLOCK.split(log)[1:]:
-        of_block = counts_of(block)
-        passed, failed, skipped = passed + of_block[0], failed + of_block[1], skipped + of_block[2]
+    parts = ENTRY.split(log)[1:]
+    for not_found, entry in zip(parts[::2], parts[1::2]):
+        of_entry = (0, 1, Counter()) if not_found else counts_of(entry)
+        passed, failed, skipped = passed + of_entry[0], failed + of_entry[1], skipped + of_entry[2]
     lines = [f"{passed} passed, {failed} failed, {skipped.total()} skipped"]
     lines += [f"  skipped {count}: {reason}" for reason, count in skipped.most_common()]
     return "\n".join(lines)

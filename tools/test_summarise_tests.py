@@ -21,14 +21,14 @@ PYTHON = """test_a (__main__.Gpu.test_a) ... ok
 test_b (__main__.Gpu.test_b) ... skipped "No module named 'torch_geometric'"
 Ran 2 tests in 0.7s
 """
-SKIPPED = "Test Pass Reason:\nSkip return code found\n"
 
 
 def log(*entries):
-    """The log of ctest with these (output, what follows it)."""
+    """The log of ctest with these (output, what follows it[, what stands before])."""
     written = "Start testing\n"
-    for number, (output, end) in enumerate(entries, 1):
-        written += f"{number}/{len(entries)} Testing: t{number}\nOutput:\n{output}<end of output>\n{end}\n"
+    for number, (output, end, *before) in enumerate(entries, 1):
+        written += "".join(before) + f"{number}/{len(entries)} Testing: t{number}\n"
+        written += f"{output}<end of output>\n{end}\n"
     return written
 
 
@@ -49,11 +49,20 @@ class Summary(unittest.TestCase):
         self.assertEqual(self.summary((BROKEN, "Test Failed.")), ["10 passed, 2 failed, 0 skipped"])
         self.assertEqual(self.summary(("Segmentation fault\n", "Test Failed.")),
                          ["0 passed, 1 failed, 0 skipped"])
-        self.assertEqual(self.summary(("Unable to find executable\n", "")), ["0 passed, 1 failed, 0 skipped"])
+        self.assertEqual(
+            self.summary(('Command: ""\n', "Test Passed.", "Unable to find executable: /nowhere\n")),
+            ["0 passed, 1 failed, 0 skipped"])
+
+    def test_skipped_by_ctest(self):
+        by_text = "Test Pass Reason:\nSkip regular expression found in output. Regex=[x]"
+        self.assertEqual(self.summary(("x\n", by_text)),
+                         ["0 passed, 0 failed, 1 skipped", "  skipped 1: no reason given"])
+        self.assertEqual(self.summary(('Command: ""\n', "Test Passed.")),
+                         ["0 passed, 0 failed, 1 skipped", "  skipped 1: disabled"])
 
     def test_scripts(self):
         self.assertEqual(self.summary(("fine\n", "Test Passed.")), ["1 passed, 0 failed, 0 skipped"])
-        self.assertEqual(self.summary(("skipped: No module named 'numpy'\n", SKIPPED)),
+        self.assertEqual(self.summary(("skipped: No module named 'numpy'\n", "Test Passed.")),
                          ["0 passed, 0 failed, 1 skipped", "  skipped 1: No module named 'numpy'"])
         self.assertEqual(self.summary((PYTHON + "\nOK (skipped=1)\n", "Test Passed.")),
                          ["1 passed, 0 failed, 1 skipped", "  skipped 1: No module named 'torch_geometric'"])
