@@ -1,5 +1,5 @@
 # The front door. `make demo` and `make test` work on a fresh Debian 12 with only git and make.
-# Variables: PRESET (release, debug, asan, cuda), CMAKE_ARGS, CTEST_ARGS.
+# Variables: PRESET (release, debug, asan, asan-light, cuda), CMAKE_ARGS, CTEST_ARGS.
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test build configure deps lint format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu installed install tarball deb test-packages clean
+.PHONY: help demo test test-asan build configure deps lint format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu installed install tarball deb test-packages clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -18,7 +18,11 @@ demo: deps ## build the program, then show it at work on built-in graphs, offlin
 	@tools/demo.sh $(QW)
 
 test: build ## build, then run the whole test suite
-	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS); status=$$?; \
+	tools/summarise_tests.py $(BUILD); exit $$status
+
+test-asan: ## build what needs no LibTorch with AddressSanitizer and UndefinedBehaviorSanitizer, then run its tests
+	@$(MAKE) --no-print-directory test PRESET=asan-light
 
 build: deps ## install what is missing and build everything
 	@$(MAKE) --no-print-directory configure

@@ -31,9 +31,11 @@ std::vector<json> batch(const std::string& lines, int exit_code = 0, const std::
   return answers;
 }
 
-TEST(W1Batch, AnswersEveryGoldenCase) {
-  const std::filesystem::path path = test::golden_folder() / "transport.json";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
+class W1BatchGolden : public testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(W1BatchGolden, AnswersEveryCase) {
+  const std::filesystem::path path = GetParam() / "transport.json";
+  QW_SKIP_WITHOUT(path);
   const json cases = json::parse(read_file(path)).at("cases");
   std::string lines;
   for (const json& each : cases) lines += each.dump() + "\n";
@@ -67,6 +69,10 @@ TEST(W1Batch, AnswersEveryGoldenCase) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Folders, W1BatchGolden,
+                         testing::Values(test::own_golden_folder(), test::golden_folder()),
+                         test::golden_folder_name);
 
 TEST(W1Batch, FlowsAreInTheOrderAndDirectionOfTheEdgesAsGiven) {
   // Edges against the order of the nodes, one twice (the second is cheaper) and a loop.

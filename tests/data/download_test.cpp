@@ -18,6 +18,7 @@
 #include "core/sha256.h"
 #include "data/loopback_server.h"
 #include "qw/core/error.h"
+#include "support/skip_report.h"
 
 namespace qw {
 namespace {
@@ -452,7 +453,7 @@ TEST_F(DownloadTest, OtherPublishedBytesAreJudgedByTheirContents) {
 
 TEST_F(DownloadTest, EveryRealCardComesFromTheSharedFolder) {
   options_.mirror = "../shared/datasets";
-  if (!fs::is_directory(options_.mirror)) GTEST_SKIP() << options_.mirror << " is not there";
+  QW_SKIP_WITHOUT(options_.mirror);
   for (const DatasetCard& card : dataset_cards()) {
     EXPECT_EQ(fetch_dataset(card, options_).fetched.size(), card.files.size()) << card.name;
   }

@@ -8,6 +8,7 @@
 
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
+#include "support/skip_report.h"
 
 namespace qw {
 namespace {
@@ -225,7 +226,7 @@ class GeomGcnPublished : public testing::TestWithParam<Published> {};
 
 TEST_P(GeomGcnPublished, HasTheKnownCounts) {
   const std::filesystem::path folder = std::filesystem::path("../shared/datasets") / GetParam().folder;
-  if (!std::filesystem::exists(folder / kEdgeFile)) GTEST_SKIP() << folder << " is not there";
+  QW_SKIP_WITHOUT(folder / kEdgeFile);
   const Dataset dataset = kGeomGcnReader.read(FolderFiles(folder), kEdgeFile, {});
   check_consistent(dataset);
   EXPECT_EQ(dataset.name, GetParam().folder);

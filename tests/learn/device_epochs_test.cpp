@@ -44,7 +44,8 @@ Problem problem_of(const Case& of, at::ScalarType type) {
 class CapturedEpochs : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    if (!test::device().is_cuda()) GTEST_SKIP() << "epochs are captured on CUDA devices; QW_TEST_DEVICE=cuda";
+    if (!test::device().is_cuda())
+      GTEST_SKIP() << "no CUDA device: epochs are captured there; QW_TEST_DEVICE=cuda";
   }
 };
 

@@ -105,18 +105,7 @@ TEST_P(GoldenLosses, OneStepSeesThePublishedLossesAndGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GoldenLosses, testing::ValuesIn(test::golden_model_files()),
-                         [](const auto& param) {
-                           std::string name = param.param.stem().string();
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-                           return name;
-                         });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenLosses);
-
-TEST(GoldenLossFolder, IsHere) {
-  QW_SKIP_WITHOUT(test::golden_folder() / "models");
-  EXPECT_FALSE(test::golden_model_files().empty());
-}
+                         test::golden_file_name);
 
 }  // namespace
 }  // namespace qw

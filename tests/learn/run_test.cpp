@@ -178,7 +178,8 @@ TEST(Run, GoesOnAfterAnInterruptionAsIfThereWasNone) {
 }
 
 TEST(Run, OutOfMemorySaysWhatWouldFit) {
-  if (!test::device().is_cuda()) GTEST_SKIP() << "a CPU's memory is not to be filled by a test";
+  if (!test::device().is_cuda())
+    GTEST_SKIP() << "no CUDA device: the memory of a CPU is not to be filled by a test";
   const Dataset data = generate("csbm:nodes=300000,degree=4,features=4,classes=3,seed=1");
   TrainRequest request = small_request("ce");
   request.split = "published";

@@ -1,4 +1,4 @@
-// GCN-LPA has no reference file: a dense loop written from the equations of its paper.
+// GCN-LPA has no published reference file: a dense loop written from the equations of its paper.
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "qw/core/work.h"
 #include "support/sparse.h"
 #include "support/support.h"
 
@@ -136,7 +137,12 @@ TEST(Adam, ABackwardPassNoticesTheStep) {
   EXPECT_THROW(torch::autograd::grad({loss}, {leaf}), c10::Error);
 }
 
-TEST(Adam, AnEmptyListIsNoWork) { Training({}, at::kFloat).step({}, {}); }
+TEST(Adam, AnEmptyListIsNoWork) {
+  const Work before = work_done();
+  Training({}, at::kFloat).step({}, {});
+  EXPECT_EQ(work_done().flops, before.flops);
+  EXPECT_EQ(work_done().bytes, before.bytes);
+}
 
 TEST(Adam, RefusesRulesThatAreNone) {
   const auto with = [](const Rule& rule) {

@@ -20,7 +20,7 @@ class EpochMetrics : public testing::Test {
  protected:
   void SetUp() override {
     if (!has_epoch_kernels(test::device()))
-      GTEST_SKIP() << "no kernels that end epochs on " << test::device();
+      GTEST_SKIP() << "no CUDA device: no kernels that end epochs on " << test::device();
   }
 };
 class EpochEnd : public EpochMetrics {};

@@ -95,6 +95,12 @@ fs::path golden_folder() {
   return folder != nullptr && *folder != '\0' ? fs::path(folder) : fs::path("../shared/golden");
 }
 
+fs::path own_golden_folder() { return "tests/golden"; }
+
+std::string golden_folder_name(const testing::TestParamInfo<fs::path>& folder) {
+  return folder.param == own_golden_folder() ? "Own" : "Given";
+}
+
 EdgeList edge_list(int64_t num_nodes, const std::vector<std::pair<NodeId, NodeId>>& edges) {
   EdgeList list;
   list.num_nodes = num_nodes;

@@ -10,6 +10,7 @@
 
 #include "qw/core/error.h"
 #include "qw/graph/graph.h"
+#include "support/skip_report.h"
 
 namespace qw::test {
 
@@ -66,6 +67,12 @@ CommandResult run_command(const std::string& program, const std::vector<std::str
 std::filesystem::path shared_datasets();
 std::filesystem::path golden_folder();  // $QW_GOLDEN_DIR, else ../shared/golden
 
+// The project's own reference values, which tests/golden/generate.py makes; they are always here.
+std::filesystem::path own_golden_folder();
+
+// Own or Given, for tests that read either folder.
+std::string golden_folder_name(const testing::TestParamInfo<std::filesystem::path>& folder);
+
 // The text of the qw::Error that `body` throws; fails the test when it throws none.
 template <class Body>
 std::string error_of(const Body& body) {
@@ -82,6 +89,3 @@ std::string error_of(const Body& body) {
 EdgeList edge_list(int64_t num_nodes, const std::vector<std::pair<NodeId, NodeId>>& edges);
 
 }  // namespace qw::test
-
-#define QW_SKIP_WITHOUT(path) \
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not here"

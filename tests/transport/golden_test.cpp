@@ -1,4 +1,5 @@
-// Every case of $QW_GOLDEN_DIR/transport.json: distances by linear programming, made elsewhere.
+// Every case of tests/golden/transport.json and of $QW_GOLDEN_DIR/transport.json: distances by linear
+// programming.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -28,9 +29,11 @@ test::TransportProblem problem_of(const json& given) {
           given.at("mu").get<std::vector<double>>(), given.at("gamma").get<std::vector<double>>()};
 }
 
-TEST(TransportGolden, EveryCaseByEveryExactSolver) {
-  const std::filesystem::path path = test::golden_folder() / "transport.json";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
+class TransportGolden : public testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(TransportGolden, EveryCaseByEveryExactSolver) {
+  const std::filesystem::path path = GetParam() / "transport.json";
+  QW_SKIP_WITHOUT(path);
   const json document = json::parse(read_file(path));
   std::vector<std::string> solvers{"auto"};
   for (const TransportSolverInfo& info : transport_solvers()) {
@@ -60,6 +63,10 @@ TEST(TransportGolden, EveryCaseByEveryExactSolver) {
   }
   EXPECT_GT(number, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Folders, TransportGolden,
+                         testing::Values(test::own_golden_folder(), test::golden_folder()),
+                         test::golden_folder_name);
 
 }  // namespace
 }  // namespace qw

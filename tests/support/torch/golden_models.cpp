@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "core/file.h"
 #include "core/safetensors.h"
 #include "nn/tensor_file.h"
 #include "support/device.h"
@@ -14,24 +16,59 @@
 namespace qw::test {
 namespace {
 
+using nlohmann::json;
+
 // Which tensors have a row for each edge.
 bool belongs_to_edges(const std::string& name) {
   return name == "flow" || name.ends_with("/Q") || name.ends_with(".Q");
 }
 
+void append_numbers(const json& lists, std::vector<double>& numbers) {
+  if (!lists.is_array()) return numbers.push_back(lists.get<double>());
+  for (const json& list : lists) append_numbers(list, numbers);
+}
+
+// Lists of lists, as deep as the tensor has dimensions. All numbers have 53 bits at most.
+at::Tensor tensor_of_lists(const json& lists) {
+  std::vector<int64_t> shape;
+  const json* deepest = &lists;
+  for (; deepest->is_array(); deepest = &deepest->front()) {
+    shape.push_back(static_cast<int64_t>(deepest->size()));
+  }
+  std::vector<double> numbers;
+  append_numbers(lists, numbers);
+  return at::tensor(numbers, at::kDouble).view(shape);
+}
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
+                                            const std::string& extension) {
+  std::vector<std::filesystem::path> files;
+  if (!std::filesystem::exists(folder)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 GoldenCase::GoldenCase(const std::filesystem::path& path) : name_(path.stem().string()) {
-  const SafetensorsFile file = SafetensorsFile::read(path);
-  metadata_ = file.metadata();
-  for (const StoredTensor& stored : file.tensors()) tensors_[stored.name] = tensor_from(stored);
+  if (path.extension() == ".json") {
+    read_json(path);
+  } else {
+    read_safetensors(path);
+  }
   const at::Tensor ends = tensors_.at("edge_index").to(at::kInt).contiguous();
   const int64_t edges = ends.size(1);
+  const auto* first = ends.data_ptr<int32_t>();
   EdgeList list;
   list.num_nodes = tensors_.at("x").size(0);
-  list.heads.assign(ends.data_ptr<int32_t>(), ends.data_ptr<int32_t>() + edges);
-  list.tails.assign(ends.data_ptr<int32_t>() + edges, ends.data_ptr<int32_t>() + 2 * edges);
+  list.heads.assign(first, first + edges);
+  list.tails.assign(first + edges, first + 2 * edges);
   GraphOptions options;
+  options.directed = metadata_.contains("directed") && metadata_.at("directed") == "True";
+  if (options.directed) std::swap(list.heads, list.tails);  // the arc (u, v) ends at v
   options.map_given_edges = true;
   BuildReport report;
   graph_ = Graph::build(list, options, &report);
@@ -40,6 +77,18 @@ GoldenCase::GoldenCase(const std::filesystem::path& path) : name_(path.stem().st
   for (auto& [name, value] : tensors_) {
     if (belongs_to_edges(name)) value = value.index_select(0, given_of_edge);
   }
+}
+
+void GoldenCase::read_json(const std::filesystem::path& path) {
+  const json document = json::parse(read_file(path));
+  metadata_ = document.at("metadata").get<std::map<std::string, std::string>>();
+  for (const auto& [name, value] : document.at("tensors").items()) tensors_[name] = tensor_of_lists(value);
+}
+
+void GoldenCase::read_safetensors(const std::filesystem::path& path) {
+  const SafetensorsFile file = SafetensorsFile::read(path);
+  metadata_ = file.metadata();
+  for (const StoredTensor& stored : file.tensors()) tensors_[stored.name] = tensor_from(stored);
 }
 
 ModelOptions GoldenCase::options() const {
@@ -96,15 +145,21 @@ EdgePredictor GoldenCase::make_predictor(ParameterSet& parameters) const {
   return predictor;
 }
 
+std::vector<std::filesystem::path> own_golden_model_files() {
+  return files_in(own_golden_folder() / "models", ".json");
+}
+
 std::vector<std::filesystem::path> golden_model_files() {
-  std::vector<std::filesystem::path> files;
-  const std::filesystem::path folder = golden_folder() / "models";
-  if (!std::filesystem::exists(folder)) return files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
+  std::vector<std::filesystem::path> files = own_golden_model_files();
+  const auto published = files_in(golden_folder() / "models", ".safetensors");
+  files.insert(files.end(), published.begin(), published.end());
   return files;
+}
+
+std::string golden_file_name(const testing::TestParamInfo<std::filesystem::path>& file) {
+  std::string name = (file.param.extension() == ".json" ? "own_" : "published_") + file.param.stem().string();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 double relative_error(const at::Tensor& actual, const at::Tensor& expected, double floor) {

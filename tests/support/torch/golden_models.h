@@ -1,7 +1,9 @@
-// The reference values of $QW_GOLDEN_DIR/models: one case per file, computed by the published models.
+// Reference values of models, one case per file: the project's own (tests/golden/models/*.json) and those of
+// the published models ($QW_GOLDEN_DIR/models/*.safetensors), both with the same tensors and metadata.
 #pragma once
 
 #include <ATen/ATen.h>
+#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <map>
@@ -40,13 +42,20 @@ class GoldenCase {
   EdgePredictor make_predictor(ParameterSet& parameters) const;  // named edge_predictor.*, likewise
 
  private:
+  void read_json(const std::filesystem::path& path);
+  void read_safetensors(const std::filesystem::path& path);
+
   std::string name_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, at::Tensor> tensors_;
   Graph graph_;
 };
 
-std::vector<std::filesystem::path> golden_model_files();  // sorted; empty when the folder is not here
+std::vector<std::filesystem::path> own_golden_model_files();  // sorted
+std::vector<std::filesystem::path> golden_model_files();  // these, then the published, where they are here
+
+// The name of a test that reads one of them: own_gcn, published_gcn.
+std::string golden_file_name(const testing::TestParamInfo<std::filesystem::path>& file);
 
 // The largest difference, relative to the largest number of `expected` or to `floor` where that is larger;
 // absolute where both are 0.
