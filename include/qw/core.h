@@ -1,6 +1,7 @@
 // All of qw/core: errors, random numbers, threads, the version.
 #pragma once
 
+#include "qw/core/epoch_rule.h"
 #include "qw/core/error.h"
 #include "qw/core/export.h"
 #include "qw/core/parallel.h"

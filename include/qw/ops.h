@@ -9,6 +9,7 @@
 #include "qw/ops/divergence.h"
 #include "qw/ops/dropout.h"
 #include "qw/ops/edge_values.h"
+#include "qw/ops/epoch_end.h"
 #include "qw/ops/feature_norm.h"
 #include "qw/ops/flow_step.h"
 #include "qw/ops/graph_attention.h"

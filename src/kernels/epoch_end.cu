@@ -5,6 +5,8 @@
 namespace qw::kernels {
 namespace {
 
+__device__ bool is_finite(double x) { return x - x == 0; }
+
 // One warp, because the decision needs one sum and nothing else.
 struct EndEpoch {
   static constexpr int kThreads = kWarp;

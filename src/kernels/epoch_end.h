@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "kernels/epoch_rule.h"
 #include "kernels/stream.h"
+#include "qw/core/epoch_rule.h"
 
 namespace qw::kernels {
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "kernels/graph_attention_narrow.h"
 #include "kernels/graph_attention_warp.cuh"
 
 namespace qw::kernels {
@@ -185,8 +184,6 @@ template <class T>
 void graph_attention_forward_cuda(const AttentionView<T>& view, const StepNumber& epoch,
                                   const AttentionStatistics<T>& statistics, T* result, int64_t entries,
                                   Stream stream) {
-  if (is_narrow_attention(view, entries))
-    return narrow_attention_forward(view, epoch, statistics, result, entries, stream);
   const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors, auto deep) {
     launch(Forward<T, vector(), vectors(), deep()>{view, epoch, statistics, result, tiles},
            int64_t{tiles.row_blocks} * tiles.tiles, stream);

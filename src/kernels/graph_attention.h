@@ -97,9 +97,8 @@ void graph_attention_backward_rows_cpu(const AttentionView<T>& view, const T* sc
 
 // On the GPU one launch forward and three backward. A warp has a row and as many heads as 32 vectors of 16
 // bytes cover; what several warps need of an entry, its column and scores, is small beside the 512 bytes each
-// gathers. Rows far longer than the average are shared by the 8 warps of a block. Where rows are short, one
-// head of few columns needs less than a warp (graph_attention_narrow.h). `epoch` stands for that of the
-// view's dropout.
+// gathers. Rows far longer than the average are shared by the 8 warps of a block. `epoch` stands for that of
+// the view's dropout.
 template <class T>
 void graph_attention_forward_cuda(const AttentionView<T>& view, const StepNumber& epoch,
                                   const AttentionStatistics<T>& statistics, T* result, int64_t entries,

@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "kernels/graph_attention.h"
-#include "kernels/graph_attention_narrow.h"
 #include "kernels/graph_attention_teams.cuh"
 
 namespace qw::kernels {
@@ -336,8 +335,6 @@ void graph_attention_backward_columns_cuda(const AttentionView<T>& view, const S
                                            const T* facts, const T* gradient,
                                            const AttentionColumnGradients<T>& gradients, int64_t entries,
                                            Stream stream) {
-  if (is_narrow_attention(view, entries))
-    return narrow_attention_backward_columns(view, epoch, facts, gradient, gradients, entries, stream);
   const auto start = [&](const AttentionTiles& tiles, auto vector, auto vectors, auto deep) {
     launch(BackwardColumns<T, vector(), vectors(), deep()>{view, epoch, facts, gradient, gradients, tiles},
            int64_t{tiles.row_blocks} * tiles.tiles, stream);

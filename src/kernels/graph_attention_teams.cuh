@@ -53,20 +53,4 @@ __device__ void for_rows_of_teams(const int64_t* offsets, int64_t nodes, int lon
   }
 }
 
-// To lane k of a team the sum of values[k] over its lanes: each turn adds halves, and a lane keeps its own.
-template <int kTeam, class T>
-__device__ T team_sum_of_own(T (&values)[kTeam]) {
-#pragma unroll
-  for (int half = kTeam / 2; half > 0; half /= 2) {
-    const bool upper = (threadIdx.x & half) != 0;
-#pragma unroll
-    for (int i = 0; i < half; ++i) {
-      const T kept = upper ? values[i + half] : values[i];
-      const T given = upper ? values[i] : values[i + half];
-      values[i] = kept + __shfl_xor_sync(kWholeWarp, given, half);
-    }
-  }
-  return values[0];
-}
-
 }  // namespace qw::kernels::attention

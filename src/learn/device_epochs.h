@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "ops/epoch_end.h"
 #include "qw/learn/trainer.h"
 #include "qw/ops/capture.h"
+#include "qw/ops/epoch_end.h"
 #include "qw/ops/step_clock.h"
 
 namespace qw {

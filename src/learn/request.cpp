@@ -82,9 +82,9 @@ nlohmann::ordered_json options_json(const TrainRequest& given) {
   TrainRequest request = given, defaults;
   Json changed = Json::object();
   const auto compare = [&](const FieldTable& now, const FieldTable& before) {
-    const Json values = now.to_json(), defaults = before.to_json();
+    const Json values = now.to_json(), unchanged = before.to_json();
     for (const auto& [name, value] : values.items()) {
-      if (value != defaults.at(name)) changed[name] = value;
+      if (value != unchanged.at(name)) changed[name] = value;
     }
   };
   compare(request_fields(request), request_fields(defaults));

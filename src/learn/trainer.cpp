@@ -67,8 +67,8 @@ bool all_finite(const at::Tensor& tensor) {
 Trainer::Trainer(const LearnInput& input)
     : input_(input),
       metric_(find_metric(input.targets.task, input.options.metric)),
-      rule_(new EpochRule{input.options.epochs, input.options.patience, keeps_last(), by_metric(),
-                          metric_.higher_is_better}),
+      rule_{input.options.epochs, input.options.patience, keeps_last(), by_metric(),
+            metric_.higher_is_better},
       learner_(make_learner(input)),
       train_labels_(label_tensors(input.targets, input.split.train, input.graph.options())),
       val_labels_(label_tensors(input.targets, input.split.val, input.graph.options())),
@@ -128,12 +128,12 @@ bool Trainer::fails(const EpochRecord& record) {
 }
 
 double Trainer::score_of(const EpochRecord& record) const {
-  return rule_->score(record.val_loss, record.val_metric);
+  return rule_.score(record.val_loss, record.val_metric);
 }
 
 bool Trainer::is_best(const EpochRecord& record) const {
   const double best = best_epoch_ < 0 ? 0 : score_of(history_[best_epoch_]);
-  return rule_->is_better(score_of(record), best_epoch_, best);
+  return rule_.is_better(score_of(record), best_epoch_, best);
 }
 
 // The kernel measures in the units that are learned in, which R2 of one column does not see.
@@ -152,11 +152,11 @@ void Trainer::keep_best() {
 }
 
 bool Trainer::should_stop(const EpochRecord& record) const {
-  if (rule_->is_last(record.epoch) || learner_->settled()) return true;
-  if (!rule_->looks_back(record.epoch)) return false;
+  if (rule_.is_last(record.epoch) || learner_->settled()) return true;
+  if (!rule_.looks_back(record.epoch)) return false;
   double sum = 0;
-  for (int64_t k = record.epoch - rule_->patience; k < record.epoch; ++k) sum += score_of(history_[k]);
-  return rule_->is_above_mean(score_of(record), sum);
+  for (int64_t k = record.epoch - rule_.patience; k < record.epoch; ++k) sum += score_of(history_[k]);
+  return rule_.is_above_mean(score_of(record), sum);
 }
 
 bool Trainer::run_epochs(const GoOn& go_on, int64_t most) {
@@ -183,7 +183,7 @@ const CapturedWork& Trainer::captured_epoch() {
     device_epochs_.reset();
     device_epochs_ =
         std::make_unique<DeviceEpochs>(*learner_, EpochLabels{train_labels_, val_labels_, test_labels_},
-                                       input_.targets.task, history_, best_epoch_, best_state_, *rule_);
+                                       input_.targets.task, history_, best_epoch_, best_state_, rule_);
   }
   return device_epochs_->work();
 }

@@ -1,4 +1,4 @@
-#include "ops/epoch_end.h"
+#include "qw/ops/epoch_end.h"
 
 #include <ATen/ATen.h>
 

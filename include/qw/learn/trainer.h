@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "qw/core/epoch_rule.h"
 #include "qw/core/export.h"
 #include "qw/learn/learner.h"
 #include "qw/learn/metrics.h"
@@ -31,7 +32,6 @@ struct EpochRecord {
 // network, the last epoch is kept.
 class DeviceEpochs;
 class CapturedWork;
-struct EpochRule;
 
 // Asked after every epoch, in order.
 using GoOn = std::function<bool(const EpochRecord&)>;
@@ -91,7 +91,7 @@ class Trainer {
 
   LearnInput input_;
   const MetricInfo& metric_;
-  std::unique_ptr<const EpochRule> rule_;
+  EpochRule rule_;
   std::unique_ptr<Learner> learner_;
   LabelTensors train_labels_, val_labels_, test_labels_;
   std::vector<EpochRecord> history_;

@@ -19,7 +19,7 @@
 #include "qw/graph/split_spec.h"
 #include "qw/learn/scaling.h"
 #include "qw/ops/capture.h"
-#include "ops/epoch_end.h"
+#include "qw/ops/epoch_end.h"
 #include "qw/ops/step_clock.h"
 
 namespace qw::cli {

@@ -1,11 +1,12 @@
-// Which epoch is kept and when learning ends: one rule for the host and for the kernel that ends an epoch.
+// Which epoch is kept and when learning ends: one rule for the host and for the kernel that ends an epoch,
+// where constexpr functions are the device's, too.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/stream.h"
+#include "qw/core/export.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 struct EpochRule {
   int64_t epochs = 0;  // learning ends after so many
@@ -16,29 +17,24 @@ struct EpochRule {
   bool higher_is_better = true;  // of two metrics
 
   // What an epoch is chosen by: the lower the better.
-  QW_BOTH double score(double val_loss, double val_metric) const {
+  constexpr double score(double val_loss, double val_metric) const {
     if (!by_metric) return val_loss;
     return higher_is_better ? -val_metric : val_metric;
   }
 
-  QW_BOTH bool is_better(double score, int64_t best_epoch, double best_score) const {
+  constexpr bool is_better(double score, int64_t best_epoch, double best_score) const {
     return best_epoch < 0 || keeps_last || score < best_score;
   }
 
-  QW_BOTH bool is_last(int64_t epoch) const { return epoch + 1 >= epochs; }
+  constexpr bool is_last(int64_t epoch) const { return epoch + 1 >= epochs; }
 
   // Whether is_above_mean() is to be asked.
-  QW_BOTH bool looks_back(int64_t epoch) const { return patience > 0 && epoch > patience && !keeps_last; }
+  constexpr bool looks_back(int64_t epoch) const { return patience > 0 && epoch > patience && !keeps_last; }
 
   // `sum` is that of the `patience` scores before, added in their order.
-  QW_BOTH bool is_above_mean(double score, double sum) const {
+  constexpr bool is_above_mean(double score, double sum) const {
     return score > sum / static_cast<double>(patience);
   }
 };
 
-namespace kernels {
-
-QW_BOTH inline bool is_finite(double x) { return x - x == 0; }
-
-}  // namespace kernels
 }  // namespace qw

@@ -15,10 +15,11 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/epoch_rule.h"
+#include "qw/core/epoch_rule.h"
+#include "qw/core/export.h"
 #include "qw/ops/divergence.h"
 
-namespace qw {
+namespace QW_PUBLIC qw {
 
 // Whether the functions below work for tensors there; elsewhere they must not be called.
 bool has_epoch_kernels(const at::Device& device);
