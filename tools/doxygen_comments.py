@@ -18,6 +18,8 @@ SCOPE = re.compile(r"\b(namespace|struct|class|enum|union)\b")
 LABEL = re.compile(r"^\s*(public|private|protected):\s*$")
 # Lines that declare nothing that has a page: their neighbours' comments are not theirs.
 NO_SYMBOL = re.compile(r"^\s*(friend\b|(class|struct|enum class) \w+;|using [\w:]+;|#include|#pragma|#if|#endif|NLOHMANN_)")
+# "int64_t train = 0, val = 0;": Doxygen takes a comment for the last name only.
+SEVERAL = re.compile(r"^(\s*[\w:]+(?:<[^;()]*>)?) (\w+(?: = [^,;()]+)?(?:, \w+(?: = [^,;()]+)?)+);\s*$")
 SPECIAL = [
     (re.compile(r"^\s*~\w+\("), "Releases what the object holds."),
     (re.compile(r"^\s*(\w+)\((const )?\1&& ?\w*\)"), "Move constructor."),
@@ -130,7 +132,9 @@ class Filter:
         seen_pragma = False
         for line in text.splitlines():
             code, comment = split_comment(line)
-            if not seen_pragma and line.startswith("#pragma once"):
+            if self.out and self.out[-1].startswith("#") and self.out[-1].endswith("\\"):
+                self.out[-1] = self.out[-1][:-1] + line.strip()  # a macro goes on
+            elif not seen_pragma and line.startswith("#pragma once"):
                 seen_pragma = True
                 self.file_comment()
                 self.out.append(line)
@@ -171,8 +175,14 @@ class Filter:
         ) and not LABEL.match(code):
             if code.rstrip().endswith(("}", "{")) and not code.rstrip().endswith("};") and self.scopes[depth:]:
                 self.out.append(line)  # opens a scope
+            elif several := SEVERAL.match(code):
+                self.out += [f"{several.group(1)} {name};  ///<{escaped(comment)}" for name in several.group(2).split(", ")]
             else:
                 self.out.append(code + "///<" + escaped(comment))
+        elif (several := SEVERAL.match(code)) and self.shared[-1]:
+            for number, name in enumerate(several.group(2).split(", ")):
+                self.out += block(self.shared[-1], indent) if number else []
+                self.out.append(f"{several.group(1)} {name};")
         elif re.match(r"namespace QW_PUBLIC qw \{", code) and self.module:
             self.out += [code, f"/// @addtogroup {self.module}", "/// @{"]
         elif re.match(r"\}\s*// namespace qw$", line) and self.module:
