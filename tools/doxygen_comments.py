@@ -8,7 +8,7 @@
 - A comment above a declaration is about it and about the declarations that follow without a blank line and
   without a comment of their own.
 - A comment behind a declaration is about that declaration.
-- Indented lines of a comment are code. Other comments, and those in function bodies, stay as they are.
+- Indented lines of a comment are code. Private members are left out. Other comments, and those in function bodies, stay as they are.
 """
 import pathlib
 import re
@@ -51,6 +51,18 @@ def split_comment(line: str) -> tuple[str, str | None]:
 
 def without_strings(code: str) -> str:
     return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", '""', code)
+
+
+def without_private(lines: list[str]):
+    """The lines, empty from `private:` to the end of the class: Doxygen would link to private friends and classes."""
+    indent = None  # of the class that is being hidden
+    for line in lines:
+        if indent is not None and re.match(rf"\s{{{indent}}}(\}};|  ?(public|protected):)", line):
+            indent = None
+        label = re.match(r"(\s*) private:$", line)
+        if label and indent is None:
+            indent = len(label.group(1))
+        yield line if indent is None else ""
 
 
 def escaped(text: str) -> str:
@@ -130,7 +142,7 @@ class Filter:
 
     def run(self, text: str) -> list[str]:
         seen_pragma = False
-        for line in text.splitlines():
+        for line in without_private(text.splitlines()):
             code, comment = split_comment(line)
             if self.out and self.out[-1].startswith("#") and self.out[-1].endswith("\\"):
                 self.out[-1] = self.out[-1][:-1] + line.strip()  # a macro goes on
