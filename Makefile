@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test test-asan build configure deps lint format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu installed install tarball deb test-packages clean
+.PHONY: help demo test test-asan build configure deps lint format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu installed install tarball deb test-packages docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -88,6 +88,12 @@ deb: installed ## Debian packages qw, libqw0 and libqw-dev in build/PRESET/packa
 
 test-packages: tarball deb ## lintian; unpack the archive and install the packages in a throw-away root, and train there
 	tests/install/packages_test.sh $(BUILD)/packages
+
+docs: ## a site of the documents and the C++ API in build/docs/html (Doxygen); any warning fails
+	@tools/install_packages.sh docs
+	@rm -rf build/docs && mkdir -p build/docs
+	QW_VERSION=$$(sed -n 's/^project(qw VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) doxygen docs/Doxyfile
+	tools/check_site.py build/docs/html
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -20,12 +20,12 @@ namespace QW_PUBLIC qw {
 // intercept is not penalised. Standardised features have deviation 1 on the training nodes; a feature that is
 // constant there has weight 0.
 struct LinearModel {
-  Task task = Task::kNone;
+  Task task = Task::kNone;        // what was learned: classes, labels or values
   int64_t columns = 0;            // features
   int64_t width = 0;              // classes, labels or values
   std::vector<double> weights;    // [columns * width], of the features as they are given
   std::vector<double> intercept;  // [width]; infinite for certainty: see predict()
-  double strength = 1;
+  double strength = 1;            // of the penalty
   double validation_loss = 0;  // log loss, or mean squared error, that chose it; NaN without validation nodes
 
   // [rows * width]: probabilities, or values. A class that no training node has gets probability 0; a label
@@ -51,7 +51,7 @@ std::optional<LinearModel> fit_linear(const Features& features, const Targets& t
 // that have each label, mean of each value, over the training nodes whose target is known. NaN for a label or
 // value known of none.
 struct TrivialModel {
-  Task task = Task::kNone;
+  Task task = Task::kNone;  // what was counted: classes, labels or values
   std::vector<double> row;  // [width]
 
   std::vector<double> predict(int64_t rows) const;  // [rows * width]

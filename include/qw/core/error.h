@@ -32,6 +32,7 @@ class InternalError : public Error {
   using Error::Error;
 };
 
+// Throw qw::Error and qw::UsageError with this text.
 [[noreturn]] void fail(const std::string& message);
 [[noreturn]] void fail_usage(const std::string& message);
 
@@ -47,5 +48,6 @@ namespace detail {
 
 }  // namespace qw
 
+// Throws qw::InternalError with the condition, file and line unless the condition holds, in every build.
 #define QW_ASSERT(condition) \
   ((condition) ? static_cast<void>(0) : ::qw::detail::assertion_failed(#condition, __FILE__, __LINE__))

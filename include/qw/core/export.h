@@ -2,4 +2,5 @@
 // `namespace QW_PUBLIC qw`. All else is hidden.
 #pragma once
 
+// Stands between `namespace` and `qw` in public headers.
 #define QW_PUBLIC [[gnu::visibility("default")]]

@@ -13,6 +13,7 @@
 
 namespace QW_PUBLIC qw {
 
+// The counter of Philox4x32, and the 128 random bits that come out.
 using PhiloxBlock = std::array<uint32_t, 4>;
 
 // Ten rounds of Philox4x32 on `counter` under a 64-bit key.
@@ -33,6 +34,7 @@ constexpr PhiloxBlock philox(PhiloxBlock counter, uint64_t key) {
 // One sequence of random numbers, named by a seed and a stream number.
 class RandomStream {
  public:
+  // Streams of one seed are independent of each other.
   constexpr RandomStream(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
 
   // Element `counter` of the sequence as 64 random bits.

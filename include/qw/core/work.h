@@ -8,6 +8,7 @@
 
 namespace QW_PUBLIC qw {
 
+// Operations and memory traffic of one or more operators.
 struct Work {
   int64_t flops = 0;  // a multiply-add counts 2
   int64_t bytes = 0;  // inputs read once, results written once

@@ -15,6 +15,7 @@
 
 namespace QW_PUBLIC qw {
 
+// One file of a published data set.
 struct FileCard {
   std::string name{};    // in the data set's folder
   std::string sha256{};  // 64 lower-case hexadecimal digits
@@ -26,14 +27,15 @@ struct FileCard {
   bool published_bytes_differ = false;
 };
 
+// A published data set that qw knows by name: where it is, how it is read and what it must contain.
 struct DatasetCard {
-  std::string name{};    // what one writes after --data, and its folder in the cache
-  std::string title{};   // what the graph is, in words
-  std::string source{};  // whom to cite, and where it is published
-  std::string reader{};  // the name of the reader of its format
-  std::string entry{};   // the file the reader gets; empty: the folder
-  std::string folder{};  // the folder of its files in a mirror; empty: `name`
-  std::vector<FileCard> files{};
+  std::string name{};             // what one writes after --data, and its folder in the cache
+  std::string title{};            // what the graph is, in words
+  std::string source{};           // whom to cite, and where it is published
+  std::string reader{};           // the name of the reader of its format
+  std::string entry{};            // the file the reader gets; empty: the folder
+  std::string folder{};           // the folder of its files in a mirror; empty: `name`
+  std::vector<FileCard> files{};  // all that the reader needs
 
   // What a correct copy contains once it is read: edges without self-loops and duplicates, once per pair
   // unless the graph is directed.
@@ -47,6 +49,7 @@ struct DatasetCard {
   bool of_paper = false;  // one of the ten graphs of the paper's tables, which have a published protocol
   std::string warning{};  // one sentence for whoever reports results on it; often empty
 
+  // `folder`, or `name` where it is empty.
   const std::string& mirror_folder() const { return folder.empty() ? name : folder; }
 };
 

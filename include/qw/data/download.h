@@ -21,13 +21,15 @@
 
 namespace QW_PUBLIC qw {
 
+// How far the download of one file has come.
 struct Progress {
-  std::string dataset;
-  std::string file;
-  int64_t done = 0;   // bytes in the .part file, those of an earlier call included
-  int64_t total = 0;  // 0: the server does not say
+  std::string dataset;  // the card's name
+  std::string file;     // the file's name on the card
+  int64_t done = 0;     // bytes in the .part file, those of an earlier call included
+  int64_t total = 0;    // 0: the server does not say
 };
 
+// Where to fetch from, how long to try and what to refuse.
 struct DownloadOptions {
   std::string mirror;  // empty: $QW_DATA_MIRROR, else the addresses on the card
   bool quiet = false;  // draw no progress bar (there is none either when stderr is not a terminal)
@@ -48,18 +50,20 @@ struct DownloadOptions {
   std::function<void(const DatasetCard&, const FileCard&, const std::filesystem::path& path)> check_contents;
 };
 
+// A file that this call brought into the cache.
 struct FetchedFile {
-  std::string name;
+  std::string name;                  // in the data set's folder
   std::string source{};              // address or path it came from, without any password
   int64_t received_bytes = 0;        // in this call
   int64_t resumed_bytes = 0;         // found in the .part file of an earlier call and used
   bool checked_by_contents = false;  // accepted by check_contents, not by its SHA-256
 };
 
+// What a call of fetch_dataset did.
 struct DownloadReport {
-  std::filesystem::path folder;  // where the files are now
-  std::vector<FetchedFile> fetched{};
-  int64_t already_cached = 0;  // files that were there
+  std::filesystem::path folder;        // where the files are now
+  std::vector<FetchedFile> fetched{};  // in the order of the card
+  int64_t already_cached = 0;          // files that were there
 };
 
 // Afterwards every file of the card is in its cache folder, or qw::Error says which one is not, where it was

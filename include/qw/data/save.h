@@ -10,6 +10,7 @@
 
 namespace QW_PUBLIC qw {
 
+// A format that data sets can be written in.
 struct Writer {
   std::string name;    // "csv"
   std::string writes;  // what appears at `path`, in words
@@ -18,6 +19,7 @@ struct Writer {
   void (*write)(const Dataset& dataset, const std::filesystem::path& path);
 };
 
+// Every format that can be written.
 const std::vector<Writer>& writers();
 
 // The format for a file of this name: what the ending says, or csv, a folder, when it says nothing. `asked`

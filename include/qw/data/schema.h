@@ -10,6 +10,7 @@
 
 namespace QW_PUBLIC qw {
 
+// The form of a data set without its contents.
 struct DataSchema {
   std::string format;                // the reader or generator
   std::vector<TableColumn> columns;  // of the node table; empty: there is none
@@ -21,12 +22,13 @@ struct DataSchema {
   std::vector<std::string> feature_names;  // empty, or one for each
   bool made_features = false;              // from the graph
 
-  Task task = Task::kNone;
-  int64_t width = 0;
+  Task task = Task::kNone;                // what is learned
+  int64_t width = 0;                      // classes, labels or values per node
   bool has_classes = false;               // one for each node; with a task of values, learned as 0 and 1
   std::vector<std::string> target_names;  // of classes, labels or values; empty: numbers
 };
 
+// The schema that makes other data conform to this data set.
 DataSchema schema_of(const Dataset& dataset);
 
 // Brings features and targets of a data set into the form of the schema: features are made from the graph

@@ -10,10 +10,11 @@
 
 namespace QW_PUBLIC qw {
 
+// A matrix of features, of which either `dense` or the three sparse arrays are filled.
 struct Features {
-  int64_t rows = 0;
-  int64_t columns = 0;
-  bool sparse = false;
+  int64_t rows = 0;     // nodes
+  int64_t columns = 0;  // features of each
+  bool sparse = false;  // which of the two forms is in use
 
   std::vector<float> dense;  // [rows * columns], row by row, when not sparse
 
@@ -23,6 +24,7 @@ struct Features {
 
   std::vector<std::string> names;  // empty, or one per column
 
+  // Entries that are not zero, in either form.
   int64_t nonzeros() const;
 };
 

@@ -17,13 +17,13 @@ namespace QW_PUBLIC qw {
 // divided by sqrt(features). The same bits on every platform and for any number of threads. O(N * features +
 // E).
 struct CsbmOptions {
-  int64_t nodes = 3000;
-  double degree = 10;
-  double homophily = 0.2;
-  int64_t features = 64;
-  int64_t classes = 5;
-  double signal = 1.0;
-  int64_t seed = 1;
+  int64_t nodes = 3000;    // of all groups together
+  double degree = 10;      // mean number of neighbours
+  double homophily = 0.2;  // share of the edges that are within a group
+  int64_t features = 64;   // columns
+  int64_t classes = 5;     // groups
+  double signal = 1.0;     // distance of a group's mean from 0
+  int64_t seed = 1;        // of all random choices
 };
 Dataset make_csbm(const CsbmOptions& options);
 
@@ -31,12 +31,14 @@ Dataset make_csbm(const CsbmOptions& options);
 // uses as classes, the identity matrix as features.
 Dataset make_karate();
 
+// A way to make a graph from a line of text.
 struct Generator {
-  std::string name;
-  std::string summary;
+  std::string name;     // before the colon: "csbm"
+  std::string summary;  // one line for --help
   std::string options;  // "nodes=3000,degree=10,...": the defaults, as they would be written
-  Dataset (*make)(std::string_view spec);
+  Dataset (*make)(std::string_view spec);  // takes what stands behind the colon
 };
+// Every generator.
 const std::vector<Generator>& generators();
 
 // "karate", "csbm" or "csbm:nodes=3000,degree=10": is the part before ':' a generator's name?

@@ -12,14 +12,15 @@
 
 namespace QW_PUBLIC qw {
 
+// A square sparse matrix [N, N].
 struct CsrMatrix {
   std::vector<int64_t> offsets;  // [N + 1]
   std::vector<NodeId> columns;   // ascending within a row
-  std::vector<double> values;
-  std::vector<EdgeId> edges;  // the edge behind each entry; kNoEdge on an added diagonal
+  std::vector<double> values;    // one per entry
+  std::vector<EdgeId> edges;     // the edge behind each entry; kNoEdge on an added diagonal
 };
 
-inline constexpr EdgeId kNoEdge = -1;
+inline constexpr EdgeId kNoEdge = -1;  // in CsrMatrix::edges: the entry comes from no edge
 
 // Where the rows of A + I begin, [N + 1]: those of A, with room for a diagonal entry where there is no
 // self-loop.
@@ -32,6 +33,7 @@ CsrMatrix adjacency_matrix(const Graph& graph);
 // self-loop keeps its weight instead of getting 1. Rows whose sum is not positive are zero.
 CsrMatrix symmetric_normalisation(const Graph& graph);
 
+// The three matrices of laplacian(), in the order of its comment.
 enum class LaplacianKind { kCombinatorial, kSymmetric, kRandomWalk };
 
 // D - A, I - D^-1/2 A D^-1/2 or I - D^-1 A. The diagonal is always stored; where D is zero the normalised

@@ -15,9 +15,9 @@ namespace QW_PUBLIC qw {
 
 // Disjoint, ascending.
 struct Split {
-  std::vector<NodeId> train;
-  std::vector<NodeId> val;
-  std::vector<NodeId> test;
+  std::vector<NodeId> train;  // to learn from
+  std::vector<NodeId> val;    // to choose epochs and options by
+  std::vector<NodeId> test;   // to measure with, and nothing else
 };
 
 // The ten seeds of the published experiments.

@@ -11,11 +11,13 @@
 
 namespace QW_PUBLIC qw {
 
+// A way to split the nodes that has a name.
 struct SplitMethod {
-  std::string name;
-  std::string summary;
+  std::string name;     // before the colon: "stratified"
+  std::string summary;  // one line for --help
   std::string options;  // "train=0.6,val=0.2": the defaults, as they would be written
-  Split (*make)(const Dataset& dataset, std::string_view options, uint32_t seed);
+  Split (*make)(const Dataset& dataset, std::string_view options,
+                uint32_t seed);  // `options`: what stands behind the colon
 };
 
 // stratified, kfold, published, per-class, random and stored.
@@ -41,11 +43,12 @@ RunSplit split_of_run(const Dataset& dataset, std::string_view spec, int64_t run
 
 // How many nodes of each class (or label) are in each part, and in all.
 struct SplitSizes {
+  // Counts of one class, or of all nodes.
   struct Row {
-    std::string name;
-    int64_t train = 0, val = 0, test = 0;
+    std::string name;                      // of the class; empty for all nodes
+    int64_t train = 0, val = 0, test = 0;  // nodes in each part
   };
-  Row all;
+  Row all;                   // every node of the split
   std::vector<Row> classes;  // empty for values
 };
 SplitSizes split_sizes(const Targets& targets, const Split& split);

@@ -12,18 +12,18 @@ namespace QW_PUBLIC qw {
 
 // Connected components (weakly, in a directed graph), numbered by their smallest node.
 struct Components {
-  int64_t count = 0;
+  int64_t count = 0;            // of components
   std::vector<NodeId> of_node;  // [N]
 };
 Components connected_components(const Graph& graph);
 
 // Degrees count arcs that leave plus, in a directed graph, arcs that enter.
 struct DegreeStatistics {
-  int64_t isolated = 0;
-  int64_t smallest = 0;
-  int64_t largest = 0;
-  double mean = 0;
-  double median = 0;
+  int64_t isolated = 0;  // nodes of degree 0
+  int64_t smallest = 0;  // degree of any node
+  int64_t largest = 0;   // degree of any node
+  double mean = 0;       // over all nodes
+  double median = 0;     // over all nodes
 };
 DegreeStatistics degree_statistics(const Graph& graph);
 

@@ -10,6 +10,7 @@
 
 namespace QW_PUBLIC qw {
 
+// Limits of what is computed.
 struct StructureOptions {
   // Triangles are counted in O(E sqrt(E)) time; in graphs of more edges than this the column is left out.
   int64_t most_edges_for_clustering = 20'000'000;

@@ -10,13 +10,15 @@
 
 namespace QW_PUBLIC qw {
 
+// What is learned: nothing, one class per node, several 0/1 labels, or values.
 enum class Task { kNone, kClassification, kMultiLabel, kRegression };
 
 std::string task_name(Task task);  // "none", "classification", "multi-label", "regression"
 
+// Labels of the nodes, in one of three forms.
 struct Targets {
-  Task task = Task::kNone;
-  int64_t width = 0;  // classes, labels or values per node
+  Task task = Task::kNone;  // says which of `classes` and `values` is filled
+  int64_t width = 0;        // classes, labels or values per node
 
   // Classification, and values that one_hot() made of it: [N], -1 where the label is missing.
   std::vector<int32_t> classes;
@@ -37,6 +39,7 @@ Targets class_targets(std::vector<int32_t> classes, std::vector<std::string> nam
 // label without a name where there are names, and on labels that look like values: above the number of nodes,
 // and most of them different.
 Targets label_targets(const std::vector<int64_t>& labels, const std::vector<std::string>& names = {});
+// Values [N * width], row by row: one per node without names, else one for each name.
 Targets value_targets(std::vector<double> values, std::vector<std::string> names = {});
 // Classes as values to be fitted: 1 for a node's class, 0 for the others, NaN where it is missing; splits may
 // still draw from each class. Throws qw::Error when there are no classes.

@@ -11,10 +11,12 @@
 
 namespace QW_PUBLIC qw {
 
+// What one baseline reaches.
 struct Baseline {
   Metrics val, test;  // empty: it was not made
 };
 
+// Both baselines of one split.
 struct Baselines {
   Baseline trivial;  // majority class, share of each label, mean
   Baseline linear;   // logistic or ridge regression

@@ -24,6 +24,7 @@ struct Calibration {
 // The temperature stays 1 with fewer than 20 validation nodes, and where all of them are right.
 Calibration calibrate(const Targets& targets, std::span<const NodeId> validation, const Scores& scores);
 
+// The contents of calibration.json.
 nlohmann::ordered_json to_json(const Calibration& calibration);
 // Throws qw::Error that begins with `file` on what is no calibration.
 Calibration calibration_from_json(const nlohmann::ordered_json& json, const std::string& file);
@@ -38,6 +39,7 @@ class PredictionSets {
   // Throws qw::UsageError unless 0 < coverage < 1.
   PredictionSets(Task task, int64_t width, const Calibration& calibration, double coverage);
 
+  // As it was asked for.
   double coverage() const { return coverage_; }
   // No: the validation nodes are too few for this coverage, and every set holds everything.
   bool informative() const;
@@ -59,8 +61,8 @@ class PredictionSets {
 // How often sets hold the truth, and how large they are: classes and 0/1 labels in a set, or the width of an
 // interval, on average. NaN where there is nothing to measure.
 struct MeasuredCoverage {
-  double coverage = 0;
-  double size = 0;
+  double coverage = 0;  // share of the nodes
+  double size = 0;      // mean
 };
 MeasuredCoverage measure_coverage(const Targets& targets, std::span<const NodeId> nodes, const Scores& scores,
                                   const Calibration& calibration, const PredictionSets& sets);

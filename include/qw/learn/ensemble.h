@@ -9,6 +9,7 @@
 
 namespace QW_PUBLIC qw {
 
+// Predictions of one or more runs, and what the training knows of every node.
 class Ensemble {
  public:
   // Run folders of one training that are finished, on data as reload() takes it.

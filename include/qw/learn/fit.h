@@ -21,6 +21,7 @@
 
 namespace QW_PUBLIC qw {
 
+// What `qw train` takes, for fit().
 struct FitOptions {
   std::string model = "gcn";            // the network: see models() in qw/nn/model.h
   ModelOptions model_options;           // its layers, width, dropout, ...
@@ -36,13 +37,14 @@ struct FitOptions {
 
 // What is predicted for each node; the mean over the runs.
 struct NodePredictions {
-  Task task = Task::kNone;
+  Task task = Task::kNone;         // what was learned
   int64_t width = 0;               // classes, labels or values
   std::vector<std::string> names;  // of them; empty: numbers
   std::vector<double> values;      // [N * width]: probabilities, or values
   std::vector<int32_t> classes;    // [N]: the likeliest one; empty unless there are classes
 };
 
+// A finished training. Copies share their folder.
 class Fitted {
  public:
   // On the data it was fitted to or on any other: features must be the same in number (and in name, where

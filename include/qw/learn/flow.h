@@ -12,12 +12,13 @@
 
 namespace QW_PUBLIC qw {
 
+// How a flow begins and where it may be.
 struct FlowOptions {
   FlowStepOptions step;  // its rule, rates and direction; the count is the flow's own
   bool kaiming = false;  // start from noise as published, uniform in +-sqrt(6 / C); else from zero
   bool all_edges =
-      true;  // else only edges that touch a labelled node: equivalent at the optimum, and smaller
-  uint64_t seed = 0;
+      true;           // else only edges that touch a labelled node: equivalent at the optimum, and smaller
+  uint64_t seed = 0;  // of the noise
 };
 
 // How often the values of a flow are where: equal bins over [-limit, limit], values beyond in the outermost.
@@ -37,22 +38,25 @@ struct FlowSummary {
   // Of |F| at 0, 1/4, 1/2, 3/4, 0.9, 0.99, 1; of more than 2^26 entries every k-th is looked at, here and in
   // the histogram.
   std::vector<double> quantiles;
-  FlowHistogram histogram;
+  FlowHistogram histogram;  // of F, with its signs
 };
 
 // S on some edges only, ascending: what a flow on these brings.
 IncidenceTensors incidence_of(const Graph& graph, const std::vector<EdgeId>& edges, at::Device device);
 
+// Label mass on edges, with the moments that Adam keeps of it.
 class Flow {
  public:
+  // `labelled` decides who carries flow unless options.all_edges; `columns` is the width of the targets.
   Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,
        const at::TensorOptions& tensors);
 
-  const at::Tensor& values() const { return values_; }  // [carriers, C]
-  const std::vector<EdgeId>& carriers() const { return carriers_; }
-  int64_t num_edges() const { return num_edges_; }
+  const at::Tensor& values() const { return values_; }               // [carriers, C]
+  const std::vector<EdgeId>& carriers() const { return carriers_; }  // edges that may carry flow, ascending
+  int64_t num_edges() const { return num_edges_; }                   // of the graph, carriers or not
 
-  // What transport carries to each node: S F [N, C]; computed once after every change, always in the same place.
+  // What transport carries to each node: S F [N, C]; computed once after every change, always in the same
+  // place.
   const at::Tensor& transported();
   double cost() const;             // the sum of cost * |F| now
   at::Tensor cost_tensor() const;  // the same, [] float64 where the flow is; changes with it
@@ -60,6 +64,7 @@ class Flow {
   // One step with residual [N, C] and, when the flow is also read by the edge predictor, the gradient that
   // backward() left in values(), which is then dropped.
   void step(const at::Tensor& residual);
+  // For the edge predictor: backward() leaves a gradient in values(), and drop_gradient() removes it.
   void require_gradient() { values_.requires_grad_(); }
   void drop_gradient() { values_.mutable_grad() = at::Tensor(); }
 
@@ -67,10 +72,12 @@ class Flow {
   void set(const at::Tensor& values, double gap);
 
   double violation() const;  // of optimality, as in the summary, without the cost of one
+  // Measures the flow as it is now.
   FlowSummary summary() const;
 
   std::vector<Buffer> state() const;    // the flow and what was measured of it
   std::vector<Buffer> moments() const;  // what else its next steps need
+  // How many steps Adam has counted.
   int64_t steps() const { return options_.step.step; }
   void set_steps(int64_t steps) { options_.step.step = steps; }
   void changed(int64_t steps);  // after its state was overwritten by that of so many steps

@@ -1,9 +1,9 @@
 // What a training keeps of its data in its folder, so that the folder alone is enough to predict from:
 //
-//   schema.json             how data becomes numbers (qw/data/schema.h), scales, fingerprint, version,
-//   command split.csv               the id of every node and its part in every run trained_on.safetensors
-//   ids, edges and labels (qw/data/trained_on.h) manifest.json           checksums of these and of
-//   config.json
+//   schema.json            how data becomes numbers (qw/data/schema.h), scales, fingerprint, version, command
+//   split.csv              the id of every node and its part in every run
+//   trained_on.safetensors ids, edges and labels (qw/data/trained_on.h)
+//   manifest.json          checksums of these and of config.json
 #pragma once
 
 #include <filesystem>
@@ -17,9 +17,10 @@ namespace QW_PUBLIC qw {
 
 struct TrainRequest;
 
+// What predictions need beside model and flow.
 struct TrainingMemory {
-  TrainedOn trained_on;
-  FeatureScaling scaling;
+  TrainedOn trained_on;    // graph, ids, labels and splits
+  FeatureScaling scaling;  // of the features
 };
 
 // Of a training that is about to begin. With request.refit_flow schema and scales are those of the earlier

@@ -18,40 +18,43 @@ namespace QW_PUBLIC qw {
 
 // What of a data set the plan depends on.
 struct TrainingSize {
-  int64_t nodes = 0;
-  int64_t edges = 0;
+  int64_t nodes = 0;               // of the graph
+  int64_t edges = 0;               // each once
   int64_t entries = 0;             // of A
   int64_t entries_with_loops = 0;  // of A + I
-  bool directed = false;
-  bool weighted = false;
-  bool has_costs = false;
-  int64_t inputs = 0;           // columns of the features
-  int64_t stored_features = 0;  // numbers: all of them, or the non-zeros
-  bool sparse_features = false;
-  int64_t outputs = 0;
-  bool classes = true;      // else one number per output
-  int64_t split_nodes = 0;  // in any part of the split
-  int64_t train_nodes = 0;
-  int64_t edges_at_labels = 0;  // that touch a training node
+  bool directed = false;           // then matrices keep their transpose
+  bool weighted = false;           // the adjacency has values other than 1
+  bool has_costs = false;          // edges cost other than 1
+  int64_t inputs = 0;              // columns of the features
+  int64_t stored_features = 0;     // numbers: all of them, or the non-zeros
+  bool sparse_features = false;    // see Features
+  int64_t outputs = 0;             // classes, labels or values
+  bool classes = true;             // else one number per output
+  int64_t split_nodes = 0;         // in any part of the split
+  int64_t train_nodes = 0;         // in the first run
+  int64_t edges_at_labels = 0;     // that touch a training node
 };
 // With the split of the first run; those of others are about the same.
 TrainingSize training_size(const Dataset& dataset, const TrainRequest& request);
 
+// One line of the plan.
 struct MemoryItem {
-  std::string what;
-  int64_t bytes = 0;
+  std::string what;     // in words, for a person
+  int64_t bytes = 0;    // of one run, or of all
   bool per_run = true;  // else once for all runs
 };
 
+// What a training needs, item by item.
 struct MemoryPlan {
-  TrainingSize size;
-  TrainRequest request;
-  std::vector<MemoryItem> items;
-  int64_t parameters = 0;  // of one network, and of its edge predictor
-  int64_t flow_edges = 0;  // that may carry flow; 0 without one
-  int64_t runs_at_once = 1;
+  TrainingSize size;              // that was planned for
+  TrainRequest request;           // that was planned for
+  std::vector<MemoryItem> items;  // what once() and each_run() sum up
+  int64_t parameters = 0;         // of one network, and of its edge predictor
+  int64_t flow_edges = 0;         // that may carry flow; 0 without one
+  int64_t runs_at_once = 1;       // side by side on the device
 
   int64_t once() const;  // bytes
+  // Bytes of the items that every run has, and of all runs at once.
   int64_t each_run() const;
   int64_t total() const { return once() + runs_at_once * each_run(); }
 };

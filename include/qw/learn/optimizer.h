@@ -9,9 +9,10 @@
 
 namespace QW_PUBLIC qw {
 
+// Of one role.
 struct Rates {
-  double lr = 0.01;
-  double weight_decay = 0.0;
+  double lr = 0.01;           // learning rate
+  double weight_decay = 0.0;  // times the parameter is added to its gradient
 };
 
 // torch.optim.Adam's rule. A parameter without a gradient keeps its value; gradients are dropped after a
@@ -23,9 +24,11 @@ class Optimizer {
 
   // One step with the gradients that backward() left in the parameters.
   void step();
+  // How many steps were taken.
   int64_t steps() const { return steps_; }
 
   std::vector<Buffer> state() const;  // moments by name: what a checkpoint needs beside the parameters
+  // For a state that was read from a checkpoint.
   void set_steps(int64_t steps) { steps_ = steps; }
 
  private:

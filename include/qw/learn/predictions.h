@@ -20,10 +20,13 @@
 
 namespace QW_PUBLIC qw {
 
+// What a node was in a training; kNew: it was not in the data.
 enum class NodePart : char { kNone, kTrain, kVal, kTest, kNew };
 const char* part_name(NodePart part);  // "", "train", "val", "test", "new"
+// [nodes]: the part of each in the split, kNone for those in no part.
 std::vector<NodePart> parts_of(const Split& split, int64_t nodes);
 
+// The rows of predictions.csv.
 class Predictions {
  public:
   // Of scores in the units of the targets. `targets` names the classes and knows the labels, or none of them.
@@ -35,6 +38,7 @@ class Predictions {
   // Of several runs: the mean of their probabilities (or values) and the spread between them.
   void use_ensemble(std::vector<double> mean, std::vector<double> spread);
 
+  // With a header.
   std::string csv() const;
   nlohmann::ordered_json json() const;  // a list of rows
 

@@ -35,6 +35,7 @@
 
 namespace QW_PUBLIC qw {
 
+// What to train: the contents of config.json.
 struct TrainRequest {
   nlohmann::ordered_json data;          // how to load the data again: kept in config.json, not read
   std::string command;                  // as it was written: kept in schema.json, not read
@@ -55,6 +56,7 @@ struct TrainRequest {
   std::string refit_flow;
 };
 
+// As in config.json, and back; throws qw::Error that begins with `file` on what is no request.
 nlohmann::ordered_json to_json(const TrainRequest& request);
 TrainRequest request_from_json(const nlohmann::ordered_json& document, const std::string& file);
 
@@ -70,38 +72,42 @@ uint64_t seed_of_run(const TrainRequest& request, int64_t run);
 // The split of a run: what request.split says (see qw/graph/split_spec.h).
 Split split_of(const TrainRequest& request, const Dataset& dataset, int64_t run);
 
+// What came out of one run: the contents of its summary.json.
 struct RunResult {
-  int64_t run = 0;
-  uint64_t seed = 0;
-  int64_t epochs = 0;
-  int64_t best_epoch = 0;
+  int64_t run = 0;         // from 0
+  uint64_t seed = 0;       // see seed_of_run
+  int64_t epochs = 0;      // that were run
+  int64_t best_epoch = 0;  // the one that counts
+  // At the best epoch.
   Metrics train, val, test;
-  std::vector<ClassRow> classes;  // of the test nodes
-  int64_t parameters = 0;         // of the network and its edge predictor; 0 when not known
-  double step_ms = 0;             // median; 0 when the run was done by an earlier process
-  std::optional<FlowSummary> flow;
-  TargetScaling scaling;  // in which the model learned
-  SplitSizes split;
-  double temperature = 1;
-  MeasuredCoverage certainty;     // of the test nodes' sets
-  int64_t classes_predicted = 0;  // different ones, on the test nodes; 0 for values
-  Baselines baselines;            // empty in what is read from a run folder
+  std::vector<ClassRow> classes;    // of the test nodes
+  int64_t parameters = 0;           // of the network and its edge predictor; 0 when not known
+  double step_ms = 0;               // median; 0 when the run was done by an earlier process
+  std::optional<FlowSummary> flow;  // of solvers that have one
+  TargetScaling scaling;            // in which the model learned
+  SplitSizes split;                 // nodes of each part
+  double temperature = 1;           // see Calibration
+  MeasuredCoverage certainty;       // of the test nodes' sets
+  int64_t classes_predicted = 0;    // different ones, on the test nodes; 0 for values
+  Baselines baselines;              // empty in what is read from a run folder
 };
 
 // One run of a request.
 struct Training {
-  TrainRequest request;
-  int64_t run = 0;
+  TrainRequest request;  // what is trained
+  int64_t run = 0;       // which of its runs
 };
 
+// As in summary.json of a run.
 nlohmann::ordered_json to_json(const RunResult& result);
 // Throws nlohmann::json::exception on what is no such thing.
 RunResult result_from_json(const nlohmann::ordered_json& json);
 
+// One epoch of one run, as it ends.
 struct TrainProgress {
-  int64_t run = 0;
-  int64_t runs = 1;
-  EpochRecord record;
+  int64_t run = 0;     // whose epoch it is
+  int64_t runs = 1;    // of the request
+  EpochRecord record;  // of this epoch
   int64_t epochs = 0;  // at most
 };
 
@@ -146,11 +152,11 @@ nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& 
 // are new get what the network says, and nothing by transport. On the same data scores have the bits of the
 // training's end.
 struct Reloaded {
-  std::unique_ptr<Model> model;
+  std::unique_ptr<Model> model;    // the network
   Scores scores;                   // in the units of the targets
   at::Tensor flow;                 // [E, C] on the edges of the data, in the units of the targets; [0]: none
   std::vector<NodeId> trained_as;  // [N]: the node in the training's data, -1: new
-  Calibration calibration;
+  Calibration calibration;         // of this run
 };
 Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& request,
                 const TrainingMemory& memory, const Dataset& dataset);

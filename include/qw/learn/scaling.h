@@ -21,9 +21,11 @@ namespace QW_PUBLIC qw {
 class FeatureScaling {
  public:
   FeatureScaling() : kind_("none") {}
+  // Learns means and deviations from all nodes of the data; "auto" chooses.
   FeatureScaling(const std::string& kind, const Dataset& trained_on);
   // As kind(), mean() and factor() of another say.
   FeatureScaling(std::string kind, std::vector<double> mean, std::vector<double> factor);
+  // Scales features of these or of other nodes.
   Features apply(const Features& features) const;
   const std::string& kind() const { return kind_; }  // rows, columns or none
   // x becomes (x - mean) * factor, column by column; both are empty unless columns are scaled.
@@ -46,13 +48,17 @@ class FeatureScaling {
 class TargetScaling {
  public:
   TargetScaling() = default;  // leaves everything as it is
+  // Learns means and deviations from the training nodes.
   TargetScaling(const Targets& targets, std::span<const NodeId> training);
+  // As mean() and deviation() of another say.
   TargetScaling(std::vector<double> mean, std::vector<double> deviation);
 
+  // To what the network learns, and from its scores back to the units of the targets.
   Targets apply(const Targets& targets) const;
   Scores undo(const Scores& scores) const;
   at::Tensor in_units(const at::Tensor& differences) const;  // [.., width], not shifted
 
+  // x becomes (x - mean) / deviation, column by column; both are empty where nothing is scaled.
   const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& deviation() const { return deviation_; }
 

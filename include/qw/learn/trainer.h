@@ -16,13 +16,20 @@ namespace QW_PUBLIC qw {
 
 // One epoch: a step, then an evaluation of what came out.
 struct EpochRecord {
-  int64_t epoch = 0;  // from 0
-  double loss = 0;    // of the step
-  double val_loss = 0;
+  int64_t epoch = 0;    // from 0
+  double loss = 0;      // of the step
+  double val_loss = 0;  // see ValidationLoss
+  // LearnOptions::metric on each part.
   double train_metric = 0;
   double val_metric = 0;
   double test_metric = 0;
 };
+
+class DeviceEpochs;
+class CapturedWork;
+
+// Asked after every epoch, in order.
+using GoOn = std::function<bool(const EpochRecord&)>;
 
 // After each epoch the model is evaluated. The epoch with the lowest validation loss is kept, where the loss
 // of a QW solver includes the cost of its flow; learning stops after options.epochs, or when past epoch
@@ -30,14 +37,9 @@ struct EpochRecord {
 // validation metric decides instead, options.metric: the first epoch of the best value is kept, and learning
 // stops where it is worse than the mean. Without validation nodes, and when only a flow is fitted to a fixed
 // network, the last epoch is kept.
-class DeviceEpochs;
-class CapturedWork;
-
-// Asked after every epoch, in order.
-using GoOn = std::function<bool(const EpochRecord&)>;
-
 class Trainer {
  public:
+  // Makes the learner of input.options.solver; the input's references must outlive the trainer.
   explicit Trainer(const LearnInput& input);
   ~Trainer();
 
@@ -46,13 +48,16 @@ class Trainer {
   // out is the same, and only after the last of them are learner and history in step. Throws qw::Error when
   // the loss is not finite any more.
   void run(const GoOn& go_on = {}, int64_t at_once = 1);
+  // Whether no more epochs follow.
   bool finished() const { return finished_; }
   const std::string& failure() const { return failure_; }  // why it went wrong; empty: it did not
   // Whether its epochs can be captured: on a CUDA device, but for solvers that compute on the host and for
   // metrics that are measured there (all but the first of each task).
   bool can_replay() const;
 
+  // One record for each epoch so far.
   const std::vector<EpochRecord>& history() const { return history_; }
+  // From 0; -1 before the first.
   int64_t best_epoch() const { return best_epoch_; }
   // Of every epoch in this process: its step; of replayed ones the whole epoch, on average over those
   // replayed at once.
@@ -71,6 +76,7 @@ class Trainer {
   // captured anew. Two epochs must have been run one by one before, so that what is made once has been made;
   // has_captured() says whether any was captured.
   const CapturedWork& captured_epoch();
+  // Whether an epoch was captured, and how often it can still be replayed.
   bool has_captured() const { return device_epochs_ != nullptr; }
   int64_t replays_left() const;
   // Takes over what so many replays in so much time have brought; false as above.

@@ -12,6 +12,7 @@
 
 namespace QW_PUBLIC qw {
 
+// Limits of the temperatures that are fitted.
 inline constexpr double kLeastTemperature = 0.01;
 inline constexpr double kMostTemperature = 100;
 

@@ -53,8 +53,8 @@ std::vector<double> label_scores(std::span<const double> probability, std::span<
 
 // The set of one label of one node: {0}, {1}, both or none.
 struct LabelSet {
-  bool zero = false;
-  bool one = false;
+  bool zero = false;  // 0 is in the set
+  bool one = false;   // 1 is in the set
 };
 LabelSet label_set(double probability, double threshold_of_zero, double threshold_of_one);
 

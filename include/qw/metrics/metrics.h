@@ -18,7 +18,7 @@ namespace QW_PUBLIC qw {
 
 // One class per node.
 struct ClassPredictions {
-  int64_t classes = 0;
+  int64_t classes = 0;                  // how many there are
   std::span<const int32_t> truth;       // [n], in [0, classes)
   std::span<const int32_t> predicted;   // [n], in [0, classes)
   std::span<const double> probability;  // [n * classes], rows that sum to about 1; empty where unknown
@@ -27,7 +27,7 @@ struct ClassPredictions {
 
 // Several 0/1 labels per node.
 struct LabelPredictions {
-  int64_t labels = 0;
+  int64_t labels = 0;                   // per node
   std::span<const double> truth;        // [n * labels], 0 or 1; NaN: unknown, the entry does not count
   std::span<const char> predicted;      // [n * labels], 0 or 1
   std::span<const double> probability;  // [n * labels], of each label to be 1; empty where unknown
@@ -36,18 +36,19 @@ struct LabelPredictions {
 
 // Real values.
 struct ValuePredictions {
-  int64_t columns = 1;
+  int64_t columns = 1;                // values per node
   std::span<const double> truth;      // [n * columns]; NaN: unknown, the entry does not count
   std::span<const double> predicted;  // [n * columns]
   std::span<const double> weights;    // [n]; empty: all 1
 };
 
+// An entry of the lists of metrics.
 struct MetricInfo {
-  std::string name;
-  std::string summary;  // one line
-  bool higher_is_better = true;
-  bool needs_probabilities = false;
-  bool is_share = false;  // in [0, 1], and shown as a percentage
+  std::string name;                  // as in docs/metrics.md
+  std::string summary;               // one line
+  bool higher_is_better = true;      // else lower
+  bool needs_probabilities = false;  // predicted classes or labels are not enough
+  bool is_share = false;             // in [0, 1], and shown as a percentage
 };
 
 // accuracy, balanced_accuracy, macro_f1, weighted_f1, micro_f1, roc_auc, average_precision, log_loss, brier,

@@ -10,7 +10,9 @@ namespace QW_PUBLIC qw {
 // by the flow and by the four parameters it adds as NAME.lin1.weight, ..., of role kEdgePredictor.
 class EdgePredictor {
  public:
+  // Adds its parameters to the set, for flows of this many columns.
   EdgePredictor(ParameterSet& parameters, const std::string& name, int64_t columns, int64_t hidden = 32);
+  // Weights [E] of a flow [E, C].
   at::Tensor forward(const at::Tensor& flow) const;
 
  private:

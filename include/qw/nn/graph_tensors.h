@@ -14,8 +14,8 @@ namespace QW_PUBLIC qw {
 
 // A square sparse matrix over the nodes.
 struct PropagationMatrix {
-  SparsePattern pattern;
-  at::Tensor values;  // [entries]
+  SparsePattern pattern;  // where the entries are
+  at::Tensor values;      // [entries]
 };
 
 // The matrices of one graph in one floating-point type, each built when first asked for and kept. Row i
@@ -25,10 +25,14 @@ struct PropagationMatrix {
 // threads.
 class GraphTensors {
  public:
+  // In the type and on the device of `options`.
   GraphTensors(const Graph& graph, at::TensorOptions options);
 
+  // N.
   int64_t num_nodes() const;
+  // E; an undirected edge counts once.
   int64_t num_edges() const;
+  // Type and device of the matrices.
   const at::TensorOptions& options() const;
 
   // D^-1/2 (A + I) D^-1/2, the matrix of GCN and APPNP.
@@ -43,6 +47,7 @@ class GraphTensors {
   // over neighbours and oneself.
   PropagationMatrix neighbourhood(const at::Tensor& edge_weights = {}) const;
 
+  // S, for flows on all edges.
   const IncidenceTensors& incidence() const;
 
  private:

@@ -33,21 +33,22 @@ struct ModelOptions {
   double dprate = 0.0;        // share of values dropped before propagation
 };
 
+// The sizes that parameters depend on.
 struct ModelShape {
-  int64_t nodes = 0;  // of the graph it will see; some models have parameters for each entry of its matrix
-  int64_t entries = 0;
-  int64_t inputs = 0;
-  int64_t outputs = 0;
+  int64_t nodes = 0;    // of the graph it will see; some models have parameters for each entry of its matrix
+  int64_t entries = 0;  // of A + I
+  int64_t inputs = 0;   // columns of the features
+  int64_t outputs = 0;  // columns of the scores
 };
 
 // One pass. `seed` and `epoch` name the random numbers of the dropouts; unused unless `training`.
 struct ModelInput {
-  const GraphTensors& graph;
-  const NodeMatrix& features;
-  at::Tensor edge_weights;  // [E] or undefined
-  bool training = false;
-  int64_t seed = 0;
-  int64_t epoch = 0;
+  const GraphTensors& graph;   // what to propagate over
+  const NodeMatrix& features;  // what to propagate
+  at::Tensor edge_weights;     // [E] or undefined
+  bool training = false;       // with dropout, and batch statistics in norms
+  int64_t seed = 0;            // see DropoutKey
+  int64_t epoch = 0;           // see DropoutKey
 };
 
 // What a model asks of its graph.
@@ -66,16 +67,18 @@ struct PassMemory {
   // normalised ones, of two products that add up, and of the values before.
   static constexpr int64_t kLearnedValues = 4;
 
-  GraphUse graph = GraphUse::kNone;
-  bool self_loops = false;      // A + I, not A
-  int64_t kept_per_node = 0;    // from the forward pass to the backward one
-  int64_t moment_per_node = 0;  // gradients and what a layer makes on its way
-  int64_t per_entry = 0;        // of the matrix, both together
-  int64_t feature_copies = 0;   // of the numbers that the features store
+  GraphUse graph = GraphUse::kNone;  // which matrix is kept
+  bool self_loops = false;           // A + I, not A
+  int64_t kept_per_node = 0;         // from the forward pass to the backward one
+  int64_t moment_per_node = 0;       // gradients and what a layer makes on its way
+  int64_t per_entry = 0;             // of the matrix, both together
+  int64_t feature_copies = 0;        // of the numbers that the features store
 };
 
+// A network. Models derive from it and add their parameters in their constructor.
 class Model {
  public:
+  // Seed of the initial values; type and device of the parameters.
   Model(uint64_t seed, const at::TensorOptions& options) : parameters_(seed, options) {}
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -88,19 +91,24 @@ class Model {
   // an undefined pattern otherwise.
   virtual PropagationMatrix learned_adjacency(const ModelInput& input);
 
+  // What a training pass needs, with learned edge weights or without.
   virtual PassMemory pass_memory(bool edge_weights) const = 0;
 
+  // Parameters and buffers, by name.
   const ParameterSet& parameters() const { return parameters_; }
   ParameterSet& parameters() { return parameters_; }
 
  protected:
+  // To which constructors add.
   ParameterSet parameters_;
 };
 
+// An entry of the list of models.
 struct ModelInfo {
-  std::string name;
+  std::string name;                  // as in --model
   std::string summary;               // one line for --help and the documentation
   std::vector<std::string> options;  // the fields of ModelOptions that it heeds beyond those all heed
+  // Makes the network with initial values of this seed.
   std::function<std::unique_ptr<Model>(const ModelShape&, const ModelOptions&, uint64_t seed,
                                        const at::TensorOptions&)>
       make;
@@ -111,6 +119,7 @@ const std::vector<ModelInfo>& models();
 // Throws qw::UsageError that lists the known ones.
 const ModelInfo& find_model(std::string_view name);
 
+// The shape of a model for this graph.
 ModelShape model_shape(const Graph& graph, int64_t inputs, int64_t outputs);
 
 // For the last lines of a model's file:
@@ -121,7 +130,9 @@ std::unique_ptr<Model> make_model(const ModelShape& shape, const ModelOptions& o
   return std::make_unique<Concrete>(shape, options, seed, tensors);
 }
 
+// Adds a model to models().
 struct ModelRegistration {
+  // At program start.
   explicit ModelRegistration(ModelInfo info);
 };
 

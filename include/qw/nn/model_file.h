@@ -12,20 +12,22 @@ namespace QW_PUBLIC qw {
 
 // What it takes to make a model again.
 struct ModelConfig {
-  std::string model;
-  ModelOptions options;
-  ModelShape shape;
+  std::string model;     // a name of models()
+  ModelOptions options;  // as it was made with
+  ModelShape shape;      // as it was made for
 };
 
+// The version of the JSON file; other versions are refused.
 inline constexpr int kModelSchema = 1;
 
 // Writes `path` (tensors by name: parameters, then buffers) and, first, the same name with the extension
 // .json (schema, model, options, shape), each atomically. The same model gives the same bytes.
 void save_model(const std::filesystem::path& path, const ModelConfig& config, const Model& model);
 
+// A model and what it was made with.
 struct LoadedModel {
-  ModelConfig config;
-  std::unique_ptr<Model> model;
+  ModelConfig config;            // from the JSON file
+  std::unique_ptr<Model> model;  // with the tensors of the file
 };
 
 // The model of a file that save_model wrote. Throws qw::Error naming the file on anything that does not fit:

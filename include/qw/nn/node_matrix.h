@@ -12,6 +12,7 @@
 
 namespace QW_PUBLIC qw {
 
+// A matrix [N, columns]. Copies share their memory.
 class NodeMatrix {
  public:
   NodeMatrix() = default;
@@ -20,8 +21,11 @@ class NodeMatrix {
   // The features of a data set, sparse when they are.
   NodeMatrix(const Features& features, const at::TensorOptions& options);
 
+  // N.
   int64_t rows() const;
+  // Features of each node.
   int64_t columns() const;
+  // Whether only non-zeros are stored.
   bool is_sparse() const { return sparse_ != nullptr; }
   const at::Tensor& dense() const;  // of a dense matrix only
   int64_t stored() const;           // numbers kept: all of a dense matrix, the non-zeros of a sparse one

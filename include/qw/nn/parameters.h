@@ -15,15 +15,17 @@ namespace QW_PUBLIC qw {
 // What a parameter is for decides which learning rate and weight decay it gets.
 enum class ParameterRole { kBackbone, kFilter, kTransport, kEdgePredictor };
 
+// One tensor that is learned.
 struct Parameter {
-  std::string name;  // PyTorch Geometric's: "conv1.lin.weight"
-  at::Tensor value;  // a leaf that requires a gradient
-  ParameterRole role = ParameterRole::kBackbone;
+  std::string name;                               // PyTorch Geometric's: "conv1.lin.weight"
+  at::Tensor value;                               // a leaf that requires a gradient
+  ParameterRole role = ParameterRole::kBackbone;  // decides its rates
 };
 
 // State that is saved with a model but not learned by gradients: running means of a batch norm.
 struct Buffer {
-  std::string name;
+  std::string name;  // PyTorch Geometric's, as of parameters
+  // In the type of the parameters.
   at::Tensor value;
 };
 
@@ -31,21 +33,28 @@ struct Buffer {
 // (seed, position in this order): the same on every platform, whatever the number of threads.
 class ParameterSet {
  public:
+  // Type and device of all tensors are those of `options`.
   explicit ParameterSet(uint64_t seed, at::TensorOptions options) : seed_(seed), options_(options) {}
 
   // A matrix [out, in] as PyTorch has it, stored so that its transpose is row-major, which is what products
   // with sparse rows read. Uniform in [-bound, bound).
   at::Tensor add_weight(std::string name, int64_t out, int64_t in, double bound,
                         ParameterRole role = ParameterRole::kBackbone);
+  // Uniform in [-bound, bound).
   at::Tensor add_uniform(std::string name, at::IntArrayRef shape, double bound,
                          ParameterRole role = ParameterRole::kBackbone);
+  // The same value everywhere.
   at::Tensor add_constant(std::string name, at::IntArrayRef shape, double value,
                           ParameterRole role = ParameterRole::kBackbone);
+  // A buffer that begins as `value`.
   at::Tensor add_buffer(std::string name, const at::Tensor& value);
 
+  // In the order in which they were added.
   const std::vector<Parameter>& all() const { return parameters_; }
+  // In the order in which they were added.
   const std::vector<Buffer>& buffers() const { return buffers_; }
   int64_t count() const;  // numbers in all parameters together
+  // Type and device of all tensors.
   const at::TensorOptions& options() const { return options_; }
 
   void drop_gradients();  // as if backward() had not been called

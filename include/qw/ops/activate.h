@@ -8,6 +8,7 @@
 
 namespace QW_PUBLIC qw {
 
+// The function between two layers.
 enum class Activation : int64_t { kNone, kRelu, kElu };
 
 // dropout(activation(x + bias), p, key) for x [N, C] and bias [C], or [0] for none; float32 or float64 of one

@@ -23,6 +23,7 @@ void wait_for(const at::Device& device);
 // work must not read from the device. Throws qw::Error where there is no CUDA.
 class CapturedWork {
  public:
+  // Calls `work` once, on a stream that records.
   CapturedWork(const at::Device& device, const std::function<void()>& work);
   CapturedWork(const CapturedWork&) = delete;
   CapturedWork& operator=(const CapturedWork&) = delete;
@@ -38,6 +39,7 @@ class CapturedWork {
 // The recordings must outlive it.
 class Replay {
  public:
+  // Of one device.
   explicit Replay(const std::vector<const CapturedWork*>& works);
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;

@@ -14,18 +14,20 @@ struct FlowEdges {
   at::Tensor costs;  // [E] of the flow's type, not negative; or [0]: every edge costs 1
 };
 
+// How the term cost * |flow| enters the step.
 enum class FlowRule : int64_t {
   kSubgradient,  // Adam on the smooth part plus cost * sign(flow), where sign(0) = 0: the published step
   kProximal,     // Adam on the smooth part, then the soft threshold cost * lr / (sqrt(v) + eps), with Adam's
                  // corrected v: entries become exactly zero
 };
 
+// The rule of a step and its numbers.
 struct FlowStepOptions {
-  FlowRule rule = FlowRule::kSubgradient;
-  double lr = 0.01;
-  double weight_decay = 0.0;
-  int64_t step = 1;       // counts from 1
-  bool directed = false;  // afterwards flow below 0 becomes 0
+  FlowRule rule = FlowRule::kSubgradient;  // how the cost counts
+  double lr = 0.01;                        // learning rate
+  double weight_decay = 0.0;               // times the flow is added to its gradient
+  int64_t step = 1;                        // counts from 1
+  bool directed = false;                   // afterwards flow below 0 becomes 0
 };
 
 // With the gradient of edge e = (u, v) being residual[u] - residual[v] (that is S^T residual, the gradient

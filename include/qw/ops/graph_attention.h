@@ -8,6 +8,7 @@
 
 namespace QW_PUBLIC qw {
 
+// Slope and dropout of an attention layer.
 struct GraphAttentionOptions {
   double negative_slope = 0.2;  // of the leaky_relu on the scores; finite
   double dropout = 0.0;         // probability with which an attention weight is set to zero, in [0, 1)

@@ -13,12 +13,15 @@ namespace QW_PUBLIC qw {
 // counting when it is replayed. One clock is in use at a time, by all threads.
 class StepClock {
  public:
+  // All counts are 0.
   explicit StepClock(at::Device device);
 
   const at::Tensor& counts() const { return counts_; }  // [3] int64: draws, network_steps, flow_steps
 
+  // The clock is in use while this object lives.
   class InUse {
    public:
+    // Throws c10::Error when another clock is in use.
     explicit InUse(const StepClock& clock);
     ~InUse();
     InUse(const InUse&) = delete;

@@ -14,12 +14,12 @@ namespace QW_PUBLIC qw {
 
 // Where mass may move and what that costs. All on the device of the values; ids contiguous.
 struct TransportTensors {
-  at::Tensor labelled;  // [n] int32, no node twice, in any order: the rows of values and targets
-  at::Tensor heads;     // [E] int32
-  at::Tensor tails;     // [E] int32
-  at::Tensor costs;     // [E] float32 or float64, finite and not negative, or [0]: every edge costs 1
-  int64_t num_nodes = 0;
-  bool directed = false;
+  at::Tensor labelled;    // [n] int32, no node twice, in any order: the rows of values and targets
+  at::Tensor heads;       // [E] int32
+  at::Tensor tails;       // [E] int32
+  at::Tensor costs;       // [E] float32 or float64, finite and not negative, or [0]: every edge costs 1
+  int64_t num_nodes = 0;  // labelled or not
+  bool directed = false;  // mass moves from tail to head only
   // Above 0: what one unit costs that a labelled node gives away or takes up without moving it, which the
   // nodes of a wholly labelled part may do, and in a directed graph all. Infinite: they may not, and values
   // that cannot be carried to the targets are refused.

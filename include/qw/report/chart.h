@@ -12,17 +12,20 @@
 
 namespace QW_PUBLIC qw {
 
+// What a panel draws of its series.
 enum class PanelKind {
   kLines,
   kBars,
   kHistogram,
 };
 
+// How half widths around values are drawn.
 enum class SpreadStyle {
   kBand,      // a shade along the line; bars and lone points get whiskers
   kWhiskers,  // one at every point
 };
 
+// Numbers that share a name and a colour.
 struct Series {
   std::string name{};  // series of one name, in whatever panels, have one colour and one entry in the legend
   std::vector<double> x{};  // kLines: [n] positions; kHistogram: [n + 1] rising edges of bins; kBars: empty
@@ -30,23 +33,25 @@ struct Series {
   std::vector<double> spread{};  // [n] half widths around y, or empty; not of histograms
 };
 
+// One pair of axes.
 struct Panel {
-  std::string title{};
-  std::string x_label{};
-  std::string y_label{};
-  PanelKind kind = PanelKind::kLines;
-  SpreadStyle spread_style = SpreadStyle::kBand;
-  bool log_x = false;
-  bool log_y = false;
-  std::vector<std::string> categories{};  // kBars: the labels below; '\n' breaks their lines
-  std::vector<Series> series{};
+  std::string title{};                            // above it
+  std::string x_label{};                          // below it
+  std::string y_label{};                          // left of it
+  PanelKind kind = PanelKind::kLines;             // of all its series
+  SpreadStyle spread_style = SpreadStyle::kBand;  // of all its series
+  bool log_x = false;                             // logarithmic axis
+  bool log_y = false;                             // logarithmic axis
+  std::vector<std::string> categories{};          // kBars: the labels below; '\n' breaks their lines
+  std::vector<Series> series{};                   // drawn in this order
 };
 
+// Panels side by side, row by row.
 struct Figure {
-  std::string title{};
-  std::string description{};  // for readers who cannot see it: <desc>
-  std::vector<Panel> panels{};
-  int columns = 2;
+  std::string title{};          // above all panels
+  std::string description{};    // for readers who cannot see it: <desc>
+  std::vector<Panel> panels{};  // from left to right, from top to bottom
+  int columns = 2;              // panels in a row
 };
 
 // What is not finite, or not above 0 on a log axis, is left out, and a line has a gap there; a panel without

@@ -9,19 +9,22 @@
 
 namespace QW_PUBLIC qw {
 
+// Whether the candidate is better, worse, or neither can be shown.
 enum class Verdict { kHelps, kHurts, kUndecided };
 const char* verdict_name(Verdict verdict);  // "helps", "hurts", "undecided"
 
+// A candidate beside a baseline, over the same seeds.
 struct PairedComparison {
-  int64_t pairs = 0;
-  double difference = 0;  // mean of candidate - baseline, whichever of them is better
-  double half_width = 0;  // of the 95 % interval around it, by Student's t
-  int64_t wins = 0;       // pairs in which the candidate is better
-  int64_t ties = 0;
-  int64_t losses = 0;
+  int64_t pairs = 0;                      // seeds that both have
+  double difference = 0;                  // mean of candidate - baseline, whichever of them is better
+  double half_width = 0;                  // of the 95 % interval around it, by Student's t
+  int64_t wins = 0;                       // pairs in which the candidate is better
+  int64_t ties = 0;                       // pairs that are equal
+  int64_t losses = 0;                     // pairs in which the candidate is worse
   double p_value = 1;                     // see wilcoxon_p_value
   Verdict verdict = Verdict::kUndecided;  // kHelps, kHurts: the interval leaves out 0
 
+  // The ends of the 95 % interval.
   double lower() const { return difference - half_width; }
   double upper() const { return difference + half_width; }
 };

@@ -12,11 +12,12 @@
 
 namespace QW_PUBLIC qw {
 
+// Options for one data set, model and method.
 struct Preset {
   std::string name;                // data/model/method
   nlohmann::ordered_json data;     // as in a request: a name, or {"what": ..., "load": ...}
   nlohmann::ordered_json options;  // of qw train, by name; model and solver among them
-  std::string found_by;
+  std::string found_by;            // the sweep and its numbers, in words
 };
 
 // All of them, by name.
@@ -32,8 +33,10 @@ const Preset& find_preset(const std::string& name, const std::vector<Preset>& am
 Preset automatic_preset(const Dataset& dataset, const std::vector<NodeId>& training, const std::string& model,
                         const std::vector<Preset>& among = presets());
 
+// As in share/presets.json: an object with a member for each preset.
 nlohmann::ordered_json to_json(const std::vector<Preset>& presets);
 std::string presets_text(const std::vector<Preset>& presets);  // the same, one preset a line
+// The other way; throws qw::Error that begins with `file` on what is no such object.
 std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, const std::string& file);
 
 }  // namespace qw

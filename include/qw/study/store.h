@@ -27,20 +27,22 @@ namespace QW_PUBLIC qw {
 
 // One run of one config.
 struct Trial {
-  int64_t config = 0;
-  int64_t run = 0;
+  int64_t config = 0;  // a number of ResultStore::config_of
+  int64_t run = 0;     // from 0
 
+  // By config, then by run.
   auto operator<=>(const Trial&) const = default;
 };
 
 // The primary validation metric of every trial that is done; NaN where it failed.
 using TrialScores = std::map<Trial, double>;
 
+// What the store keeps of a trial.
 struct StoredResult {
-  RunResult result;  // of no meaning where there is an error
-  std::string error;
+  RunResult result;    // of no meaning where there is an error
+  std::string error;   // why it failed; empty: it did not
   double seconds = 0;  // of wall time, alone or beside others
-  std::string device;
+  std::string device;  // on which it was trained
 };
 
 // For one thread at a time.
@@ -58,7 +60,9 @@ class ResultStore {
   TrainRequest request_of(int64_t config);                                     // the other way
   nlohmann::ordered_json options_of(int64_t config);  // {"data": ..., options that differ from defaults}
 
+  // The result of a trial; nothing when it is not done.
   std::optional<StoredResult> find(const Trial& trial);
+  // Of all trials that are done.
   TrialScores scores();
 
   // Of these, in this order, up to `most` that nobody has done or is at work on; they are now ours.
@@ -69,6 +73,7 @@ class ResultStore {
   void set_study(const std::string& name, const nlohmann::ordered_json& description);
   std::vector<std::pair<std::string, nlohmann::ordered_json>> studies();
 
+  // The file.
   const std::filesystem::path& path() const;
 
  private:

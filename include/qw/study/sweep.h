@@ -36,6 +36,7 @@
 
 namespace QW_PUBLIC qw {
 
+// A stage of a search.
 struct Rung {
   int64_t configs = 0;  // how many of the best take part
   int64_t runs = 0;     // of each, those of earlier rungs included
@@ -43,10 +44,10 @@ struct Rung {
 
 // One combination of "each".
 struct SweepCell {
-  std::string name;             // "cora/gcn/qw"
-  nlohmann::ordered_json each;  // {"data": "cora", "model": "gcn"}
-  std::vector<TrainRequest> configs;
-  std::vector<Rung> rungs;
+  std::string name;                   // "cora/gcn/qw"
+  nlohmann::ordered_json each;        // {"data": "cora", "model": "gcn"}
+  std::vector<TrainRequest> configs;  // all that the search may try, in its order
+  std::vector<Rung> rungs;            // the last one has the most runs
 };
 
 // The searches of a description, or those of them whose combination of "each" is wanted. Throws
@@ -60,7 +61,7 @@ nlohmann::ordered_json parse_sweep(const std::string& text, const std::string& f
 // A search whose base there is not.
 struct MissingBase {
   nlohmann::ordered_json each;  // which search
-  std::string preset;
+  std::string preset;           // that was looked for
 };
 // A description whose "base" is resolved: every search begins with the options of its preset, but for the
 // model, the solver if the preset is of another method, and what "fixed" says. Searches without one begin
@@ -69,28 +70,34 @@ nlohmann::ordered_json with_base(const nlohmann::ordered_json& description,
                                  const std::vector<Preset>& presets, const std::string& file,
                                  std::vector<MissingBase>& missing);
 
+// A place in the ranking of a search.
 struct RankedConfig {
-  int64_t config = 0;
-  int64_t runs = 0;  // by which it is compared
-  double score = 0;  // mean validation metric; NaN: failed
+  int64_t config = 0;  // a number of ResultStore::config_of
+  int64_t runs = 0;    // by which it is compared
+  double score = 0;    // mean validation metric; NaN: failed
 };
 
+// The searches of a sweep over one store: which trials they lack, and who leads.
 class Sweep {
  public:
   // Numbers all configs.
   Sweep(ResultStore& store, const std::vector<SweepCell>& cells);
 
+  // One search, its configs numbered by the store.
   struct Cell {
-    std::string name;
-    std::vector<int64_t> configs;
-    std::vector<Rung> rungs;
+    std::string name;              // "cora/gcn/qw"
+    std::vector<int64_t> configs;  // as in SweepCell
+    std::vector<Rung> rungs;       // as in SweepCell
     bool higher_is_better = true;  // of the metric that counts
   };
+  // As given to the constructor.
   const std::vector<Cell>& cells() const { return cells_; }
 
+  // What all searches need next: the trials of the rungs that they have reached.
   Lacking lacking(const TrialScores& scores) const;
   // Best first: those that came furthest, by their score there. Empty until the first rung is complete.
   std::vector<RankedConfig> ranking(const Cell& cell, const TrialScores& scores) const;
+  // Whether its last rung is complete.
   bool finished(const Cell& cell, const TrialScores& scores) const;
 
  private:

@@ -17,16 +17,18 @@
 
 namespace QW_PUBLIC qw {
 
+// What moves from one source to one sink along one path.
 struct FlowPath {
-  NodeId source = -1;
-  NodeId sink = -1;
+  NodeId source = -1;         // where it begins
+  NodeId sink = -1;           // where it ends
   double amount = 0;          // > 0
   std::vector<EdgeId> edges;  // from source to sink; no node is visited twice
 };
 
+// A flow as a sum of paths.
 struct FlowDecomposition {
-  std::vector<FlowPath> paths;
-  int64_t cycles = 0;  // that were met and cancelled
+  std::vector<FlowPath> paths;  // by source, ascending
+  int64_t cycles = 0;           // that were met and cancelled
 };
 
 // All of a flow [E]: every source's paths, sources ascending. At each source the amounts sum to

@@ -32,6 +32,7 @@
 
 namespace QW_PUBLIC qw {
 
+// How a solution ended.
 enum class TransportStatus {
   kOptimal,      // upper - lower is at most `gap` * upper, or 1e-9 * upper when a smaller gap was asked
   kInfeasible,   // a part of the graph cannot deliver; see `obstacle`
@@ -50,10 +51,11 @@ struct TransportObstacle {
   double imbalance = 0;   // sum of gamma - mu over it; in a directed graph, the amount that finds no way
 };
 
+// The solution of one column of values.
 struct TransportColumn {
-  TransportStatus status = TransportStatus::kOptimal;
-  double distance = 0;  // = upper; NaN when infeasible
-  double lower = 0;
+  TransportStatus status = TransportStatus::kOptimal;  // read off the bounds
+  double distance = 0;                                 // = upper; NaN when infeasible
+  double lower = 0;                                    // proved by `potential`
   double upper = 0;               // infinite when no feasible flow was found in time, or beyond all doubles
   double primal_residual = 0;     // largest violation of a labelled node's constraint
   double dual_violation = 0;      // largest violation of an edge's constraint
@@ -62,6 +64,7 @@ struct TransportColumn {
   TransportObstacle obstacle;     // when infeasible
 };
 
+// Which solver, how exact, and when to stop.
 struct TransportOptions {
   std::string solver = "auto";                                  // or one of transport_solvers()
   double gap = 0;                                               // relative gap to be content with; 0: exact
@@ -74,11 +77,13 @@ struct TransportOptions {
   std::function<bool()> cancelled;
 };
 
+// An entry of the list of solvers.
 struct TransportSolverInfo {
-  std::string name;
-  std::string summary;
-  bool exact = true;  // else it ends at a gap of 1e-6 at best
+  std::string name;     // for TransportOptions::solver
+  std::string summary;  // one line for --help
+  bool exact = true;    // else it ends at a gap of 1e-6 at best
 };
+// Every solver of this build; LEMON's where it was found.
 std::vector<TransportSolverInfo> transport_solvers();
 
 // The pieces of a graph that can be solved apart, for one set of labelled nodes: made once, used for many
@@ -104,6 +109,7 @@ class TransportPlan {
   // of several optimal flows and potentials is found may.
   class Memory {
    public:
+    // Nothing is remembered.
     Memory();
     ~Memory();
     Memory(Memory&&) noexcept;
@@ -129,7 +135,9 @@ class TransportPlan {
                                      int64_t columns, const TransportOptions& options = {},
                                      Memory* memory = nullptr) const;
 
+  // Labelled nodes.
   int64_t num_labelled() const;
+  // Parts that are solved apart.
   int64_t num_pieces() const;
 
  private:
