@@ -1,7 +1,6 @@
 #include "qw/ops/graph_attention.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -9,7 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/checks.h"
 #include "ops/graph_attention_parts.h"
 #include "qw/core/random.h"
 #include "qw/ops/dropout.h"
@@ -477,28 +475,6 @@ TEST(GraphAttention, BackwardChecksWhatItIsGiven) {
                  "on cpu"));
   EXPECT_EQ(call({wide, good}, wide),
             "qw::graph_attention_backward: there is no gradient for edge weights that are not there");
-}
-
-// The schemas of the passes have the pattern and the key of the dropout as lists.
-TEST(GraphAttention, PassesCheckTheLengthOfLists) {
-  using Forward = std::tuple<at::Tensor, at::Tensor>(at::TensorList, const at::Tensor&, const at::Tensor&,
-                                                     const at::Tensor&, const at::Tensor&, double, double,
-                                                     at::IntArrayRef);
-  const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("qw::graph_attention_forward", "").typed<Forward>();
-  const Arcs arcs = arcs_of({{0, 1, 2}, {1}, {0, 2}});
-  const auto call = [&](size_t tensors, const std::vector<int64_t>& key) {
-    std::vector<at::Tensor> pattern = ops::tensors_of(arcs.pattern);
-    pattern.resize(tensors);
-    const at::Tensor vectors = at::zeros({1, 2, 2});
-    return refusal([&] {
-      op.call(pattern, at::zeros({3, 4}), vectors, vectors, at::empty({0}), 0.2, 0.0, key);
-    });
-  };
-  EXPECT_EQ(call(4, {1, 2, 3}),
-            "qw: a pattern must be 5 tensors (offsets, columns, transposed_offsets, transposed_columns, "
-            "order), got 4");
-  EXPECT_EQ(call(5, {1, 2}), "qw::graph_attention_forward: key must be seed, epoch and layer, got 2 numbers");
 }
 
 TEST(GraphAttention, ChecksAlsoUnderInferenceMode) {
