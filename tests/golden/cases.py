@@ -115,28 +115,30 @@ def predictor_shapes(outputs):
     return named | {"lin2.weight": (1, PREDICTOR_HIDDEN), "lin2.bias": (1,)}
 
 
+def slopes(given, p, name, direction):
+    """{loss: its derivative} when one parameter moves in a direction."""
+    moved = {other: value.astype(complex) for other, value in p.items()}
+    moved[name] += 1j * STEP * direction
+    return {loss: value.imag / STEP for loss, value in given.losses(moved).items()}
+
+
 def gradients(given, p):
-    """{loss: {parameter: gradient}}, one number at a time."""
-    result = {loss: {name: np.zeros(value.shape) for name, value in p.items()} for loss in LOSSES}
-    moved = {name: value.astype(complex) for name, value in p.items()}
-    for name, value in moved.items():
+    """{grad/LOSS/PARAMETER: gradient}, one number at a time."""
+    result = {f"grad/{loss}/{name}": np.zeros(p[name].shape) for loss in LOSSES for name in p}
+    for name, value in p.items():
         for at in np.ndindex(value.shape):
-            value[at] += 1j * STEP
-            for loss, found in given.losses(moved).items():
-                result[loss][name][at] = found.imag / STEP
-            value[at] = p[name][at]
+            direction = np.zeros(value.shape)
+            direction[at] = 1
+            for loss, slope in slopes(given, p, name, direction).items():
+                result[f"grad/{loss}/{name}"][at] = slope
     return result
 
 
 def outcome(given, p):
-    """The tensors that follow from a case: logits, losses, gradients, prediction."""
-    tensors = {"logits": given.logits(p)}
-    losses = given.losses(p)
-    for loss, of_parameters in gradients(given, p).items():
-        tensors["loss/" + loss] = np.array([losses[loss]])
-        tensors |= {f"grad/{loss}/{name}": value for name, value in of_parameters.items()}
-    tensors["pred/transductive"] = tensors["logits"] + given.brought(p[given.flow_name])
-    return tensors
+    """The tensors that follow from a case, gradients apart: logits, losses, prediction."""
+    tensors = {"loss/" + loss: np.array([value]) for loss, value in given.losses(p).items()}
+    logits = given.logits(p)
+    return tensors | {"logits": logits, "pred/transductive": logits + given.brought(p[given.flow_name])}
 
 
 def model_case(model, directed=False, predictor=False):
@@ -168,7 +170,7 @@ def drawn_case(model, seed, directed, predictor):
     metadata = {"model": model, "edge_weight_predictor": str(predictor), "directed": str(directed),
                 "lambda": str(LAMBDA), "hidden": str(HIDDEN), "heads": str(HEADS), "K": str(K),
                 "alpha": str(ALPHA)}
-    return {"metadata": metadata, "tensors": tensors | outcome(given, p)}
+    return {"metadata": metadata, "tensors": tensors | outcome(given, p) | gradients(given, p)}
 
 
 def model_cases():

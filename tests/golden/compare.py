@@ -4,7 +4,8 @@
 Usage: compare.py FOLDER [TOLERANCE]. Computes from the inputs of FOLDER/models/*.safetensors logits,
 losses and gradients, from those of FOLDER/transport.json distances, and prints the largest
 deviations. They are relative to the largest logit, the loss, the largest gradient of a loss and the
-distance. Ends with 1 above TOLERANCE, with 77 where the folder, numpy or scipy is missing.
+distance. A gradient is compared by the slopes in three directions of every parameter. Ends with 1
+above TOLERANCE, with 77 where the folder, numpy or scipy is missing.
 """
 
 import json
@@ -15,7 +16,7 @@ from pathlib import Path
 try:
     import numpy as np
 
-    from cases import LOSSES, Given, outcome
+    from cases import LOSSES, Draw, Given, outcome, slopes
     from transport import solve
 except ImportError as error:
     print(f"skipped: {error}")
@@ -50,11 +51,22 @@ def deviations(path):
     for loss in LOSSES:
         value = tensors["loss/" + loss]
         result["losses"] = max(result["losses"], error(found["loss/" + loss], value, value))
-        of_loss = [name for name in tensors if name.startswith(f"grad/{loss}/")]
-        scale = np.concatenate([tensors[name].ravel() for name in of_loss])
-        for name in of_loss:
-            result["gradients"] = max(result["gradients"], error(found[name], tensors[name], scale))
+    result["gradients"] = deviation_of_gradients(given, p, tensors)
     return result
+
+
+def deviation_of_gradients(given, p, tensors):
+    largest = {loss: max(abs(value).max() for name, value in tensors.items()
+                         if name.startswith(f"grad/{loss}/")) for loss in LOSSES}
+    draw = Draw(1)
+    worst = 0.0
+    for name in p:
+        for direction in (draw.array(p[name].shape) for _ in range(3)):
+            for loss, slope in slopes(given, p, name, direction).items():
+                expected = (tensors[f"grad/{loss}/{name}"] * direction).sum()
+                scale = largest[loss] * np.linalg.norm(direction)
+                worst = max(worst, abs(slope - expected) / scale)
+    return worst
 
 
 def deviation_of_distances(cases):
@@ -75,7 +87,7 @@ def error(found, expected, scale):
 
 def main():
     folder = Path(sys.argv[1])
-    tolerance = float(sys.argv[2]) if len(sys.argv) > 2 else 1e-9
+    tolerance = float(sys.argv[2]) if len(sys.argv) > 2 else 1e-12
     files = sorted((folder / "models").glob("*.safetensors"))
     if not files:
         print(f"skipped: {folder / 'models'} is not here")
