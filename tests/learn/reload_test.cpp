@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::data_with_values;
+using test::expect_same_metrics;
 using test::small_data;
 using test::small_request;
 

@@ -18,16 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::data_with_values;
+using test::expect_same_metrics;
 using test::small_data;
 using test::small_request;
-
-void expect_same_metrics(const Metrics& actual, const Metrics& expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(actual[i].first, expected[i].first);
-    EXPECT_TRUE(test::same_number(actual[i].second, expected[i].second)) << actual[i].first;
-  }
-}
 
 void expect_same_result(const RunResult& actual, const RunResult& expected) {
   EXPECT_EQ(actual.seed, expected.seed);

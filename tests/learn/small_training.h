@@ -1,6 +1,8 @@
 // A training that takes milliseconds, for tests of what trainings leave.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "learn/problem.h"
 #include "qw/learn/run.h"
 
@@ -27,6 +29,14 @@ inline Dataset data_with_values() {
   data.targets = test::smooth_values(data.features, 2);
   data.format = "csv";
   return data;
+}
+
+inline void expect_same_metrics(const Metrics& actual, const Metrics& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(actual[i].first, expected[i].first);
+    EXPECT_TRUE(same_number(actual[i].second, expected[i].second)) << actual[i].first;
+  }
 }
 
 }  // namespace qw::test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "support/support.h"
+#include "support/sparse.h"
 
 #include "support/on_device.h"
 

@@ -331,7 +331,7 @@ TEST_F(Store, WhatIsSomethingElseIsRefusedAndLeftAlone) {
     const std::string before = read_file(other);
     EXPECT_EQ(test::error_of([&] { ResultStore store(other); }),
               other.string() + ": is no file of results that this qw reads (schema " +
-                  std::to_string(schema) + ", expected 2); choose another");
+                  std::to_string(schema) + ", expected 3); choose another");
     EXPECT_EQ(read_file(other), before);
   }
   const std::filesystem::path nowhere = folder_.path() / "no" / "results.db";
