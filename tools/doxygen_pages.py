@@ -82,7 +82,8 @@ def filtered(page: pathlib.Path) -> str:
         if line.startswith("# "):
             name = page_name(page)
         else:
-            anchor = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).lower()).replace(" ", "-")
+            text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+            anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
             count = 0
             while (unique := f"{anchor}-{count}" if count else anchor) in used:
                 count += 1
