@@ -18,7 +18,7 @@ import sys
 SCOPE = re.compile(r"\b(namespace|struct|class|enum|union)\b")
 LABEL = re.compile(r"^\s*(public|private|protected):\s*$")
 # Lines that declare nothing that has a page: their neighbours' comments are not theirs.
-NO_SYMBOL = re.compile(r"^\s*(friend\b|(class|struct|enum class) \w+;|using [\w:]+;|#include|#pragma|#if|#endif)")
+NO_SYMBOL = re.compile(r"^\s*(friend\b|(class|struct) \w+;|using [\w:]+;|#include|#pragma|#if|#endif)")
 # "int64_t train = 0, val = 0;": Doxygen takes a comment for the last name only.
 SEVERAL = re.compile(r"^(\s*[\w:]+(?:<[^;()]*>)?) (\w+(?: = [^,;()]+)?(?:, \w+(?: = [^,;()]+)?)+);\s*$")
 SPECIAL = [
@@ -55,7 +55,7 @@ def without_strings(code: str) -> str:
 
 
 def without_private(lines: list[str]):
-    """The lines, empty from `private:` to the end of a class: Doxygen would link to friends and classes there."""
+    """The lines, empty from `private:` to the end of a class: Doxygen would link to what is there."""
     indent = None  # of the class that is being hidden
     for line in lines:
         if indent is not None and re.match(rf"\s{{{indent}}}(\}};|  ?(public|protected):)", line):
@@ -121,7 +121,7 @@ class Filter:
         self.scopes: list[str] = []  # "scope", "enum" or "body" of every open brace
         self.statement = ""  # what stands since the last end of a declaration
         self.own: list[str] = []  # the comment that stands above the next line
-        self.shared: list[list[str] | None] = [None]  # by depth of scopes: the comment that declarations share
+        self.shared: list[list[str] | None] = [None]  # by depth of scopes: of the last declaration
         parts = path.parts
         at = max((number for number, part in enumerate(parts[:-1]) if part == "qw"), default=-1)
         self.module = parts[at + 1] if at >= 0 and at + 2 < len(parts) else ""
@@ -187,7 +187,8 @@ class Filter:
         self.follow_braces(code)
         ends = not self.statement.strip() or self.scopes[-1:] == ["enum"] and depth == len(self.scopes)
         several = SEVERAL.match(code)
-        if comment is not None and not in_body and ends and depth >= len(self.scopes) and not code.startswith("#"):
+        opens = len(self.scopes) > depth
+        if comment is not None and ends and not in_body and not opens and not code.startswith("#"):
             for declaration in one_by_one(code, several):
                 self.out.append(declaration + "///<" + escaped(comment))
         elif several and self.shared[-1]:
