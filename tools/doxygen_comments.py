@@ -96,7 +96,7 @@ def paragraphs(lines: list[str]) -> list[str]:
         if in_code:
             out.append(text.replace("*/", "* /"))
         else:
-            begins_list = re.match(r"([-+*]|\d+[.)])\s", text)
+            begins_list = re.match(r"([-+]|\d+[.)])\s", text)
             prose_goes_on = out and out[-1].strip() and not in_list
             out.append(("\\" if begins_list and prose_goes_on else "") + escaped(text))
     if in_code:

@@ -29,6 +29,7 @@ def heading_name(path: pathlib.Path, anchor: str) -> str:
 
 
 def reference(page: pathlib.Path, image: str, text: str, target: str) -> str:
+    text = text.replace("\n", " ")  # Doxygen's references end with their line
     if check_docs.SCHEME.match(target):
         return f"{image}[{text}]({target})"
     place, _, anchor = target.partition("#")
