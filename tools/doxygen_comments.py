@@ -8,7 +8,8 @@
 - A comment above a declaration is about it and about the declarations that follow without a blank line and
   without a comment of their own.
 - A comment behind a declaration is about that declaration.
-- Indented lines of a comment are code. Private members are left out. Other comments, and those in function bodies, stay as they are.
+- Indented lines of a comment are code. Private members are left out.
+- Other comments, and those in function bodies, stay as they are.
 """
 import pathlib
 import re
@@ -17,7 +18,7 @@ import sys
 SCOPE = re.compile(r"\b(namespace|struct|class|enum|union)\b")
 LABEL = re.compile(r"^\s*(public|private|protected):\s*$")
 # Lines that declare nothing that has a page: their neighbours' comments are not theirs.
-NO_SYMBOL = re.compile(r"^\s*(friend\b|(class|struct|enum class) \w+;|using [\w:]+;|#include|#pragma|#if|#endif|NLOHMANN_)")
+NO_SYMBOL = re.compile(r"^\s*(friend\b|(class|struct) \w+;|using [\w:]+;|#include|#pragma|#if|#endif)")
 # "int64_t train = 0, val = 0;": Doxygen takes a comment for the last name only.
 SEVERAL = re.compile(r"^(\s*[\w:]+(?:<[^;()]*>)?) (\w+(?: = [^,;()]+)?(?:, \w+(?: = [^,;()]+)?)+);\s*$")
 SPECIAL = [
@@ -54,7 +55,7 @@ def without_strings(code: str) -> str:
 
 
 def without_private(lines: list[str]):
-    """The lines, empty from `private:` to the end of the class: Doxygen would link to private friends and classes."""
+    """The lines, empty from `private:` to the end of a class: Doxygen would link to what is there."""
     indent = None  # of the class that is being hidden
     for line in lines:
         if indent is not None and re.match(rf"\s{{{indent}}}(\}};|  ?(public|protected):)", line):
@@ -95,12 +96,17 @@ def paragraphs(lines: list[str]) -> list[str]:
         if in_code:
             out.append(text.replace("*/", "* /"))
         else:
-            begins_list = re.match(r"([-+*]|\d+[.)])\s", text)
+            begins_list = re.match(r"([-+]|\d+[.)])\s", text)
             prose_goes_on = out and out[-1].strip() and not in_list
             out.append(("\\" if begins_list and prose_goes_on else "") + escaped(text))
     if in_code:
         out.append("@endcode")
     return out
+
+
+def one_by_one(code: str, several: re.Match | None) -> list[str]:
+    """Declarations of several names as one line each."""
+    return [f"{several.group(1)} {name};  " for name in several.group(2).split(", ")] if several else [code]
 
 
 def block(lines: list[str], indent: str, first: str = "") -> list[str]:
@@ -115,7 +121,7 @@ class Filter:
         self.scopes: list[str] = []  # "scope", "enum" or "body" of every open brace
         self.statement = ""  # what stands since the last end of a declaration
         self.own: list[str] = []  # the comment that stands above the next line
-        self.shared: list[list[str] | None] = [None]  # by depth of scopes: the comment of the run of declarations
+        self.shared: list[list[str] | None] = [None]  # by depth of scopes: of the last declaration
         parts = path.parts
         at = max((number for number, part in enumerate(parts[:-1]) if part == "qw"), default=-1)
         self.module = parts[at + 1] if at >= 0 and at + 2 < len(parts) else ""
@@ -173,28 +179,22 @@ class Filter:
 
     def code_line(self, code: str, comment: str | None, line: str) -> None:
         indent = code[: len(code) - len(code.lstrip())]
-        starts = not self.in_body() and not self.statement.strip()
-        quiet = re.match(r"\s*(NOLINT|namespace\b)", comment) if comment is not None else None
-        if comment is not None and quiet:
+        if comment is not None and re.match(r"\s*(NOLINT|namespace\b)", comment):
             comment = None
-        if starts:
+        if not self.in_body() and not self.statement.strip():
             self.begin_declaration(code, comment, indent)
-        depth = len(self.scopes)
-        body_before = self.in_body()
+        depth, in_body = len(self.scopes), self.in_body()
         self.follow_braces(code)
-        if comment is not None and not body_before and not code.lstrip().startswith("#") and (
-            not self.statement.strip() or "enum" in self.scopes[-1:] and depth == len(self.scopes)
-        ) and not LABEL.match(code):
-            if code.rstrip().endswith(("}", "{")) and not code.rstrip().endswith("};") and self.scopes[depth:]:
-                self.out.append(line)  # opens a scope
-            elif several := SEVERAL.match(code):
-                self.out += [f"{several.group(1)} {name};  ///<{escaped(comment)}" for name in several.group(2).split(", ")]
-            else:
-                self.out.append(code + "///<" + escaped(comment))
-        elif (several := SEVERAL.match(code)) and self.shared[-1]:
-            for number, name in enumerate(several.group(2).split(", ")):
+        ends = not self.statement.strip() or self.scopes[-1:] == ["enum"] and depth == len(self.scopes)
+        several = SEVERAL.match(code)
+        opens = len(self.scopes) > depth
+        if comment is not None and ends and not in_body and not opens and not code.startswith("#"):
+            for declaration in one_by_one(code, several):
+                self.out.append(declaration + "///<" + escaped(comment))
+        elif several and self.shared[-1]:
+            for number, declaration in enumerate(one_by_one(code, several)):
                 self.out += block(self.shared[-1], indent) if number else []
-                self.out.append(f"{several.group(1)} {name};")
+                self.out.append(declaration)
         elif re.match(r"namespace QW_PUBLIC qw \{", code) and self.module:
             self.out += [code, f"/// @addtogroup {self.module}", "/// @{"]
         elif re.match(r"\}\s*// namespace qw$", line) and self.module:
@@ -226,37 +226,41 @@ class Filter:
             return
         for character in without_strings(code):
             if character == "{":
-                kind = SCOPE.search(self.statement)
-                opens = kind and not self.in_body() and "(" not in self.statement.split("{")[-1].replace("QW_PUBLIC", "")
-                self.scopes.append(("enum" if kind.group(1) == "enum" else "scope") if opens else "body")
-                if opens:
-                    self.statement = ""
-                    self.shared.append(None)
-                else:
-                    self.statement += character
+                self.open_brace()
             elif character == "}":
-                closed = self.scopes.pop() if self.scopes else "body"
-                if closed != "body":
-                    self.shared.pop()
-                    self.statement = "}"
-                else:
-                    self.statement += character
-                    if ")" in self.statement and not self.in_body() and self.ends_function():
-                        self.statement = ""
-            elif character == ";" and not self.in_body():
-                self.statement = ""
-            elif character == "," and self.scopes[-1:] == ["enum"]:
+                self.close_brace()
+            elif character == ";" and not self.in_body() or character == "," and self.scopes[-1:] == ["enum"]:
                 self.statement = ""
             else:
                 self.statement += character
-        # A namespace ends, and a line may end, without the semicolon.
+        # A namespace ends without a semicolon.
         if self.statement.strip() == "}":
+            self.statement = ""
+
+    def open_brace(self) -> None:
+        kind = SCOPE.search(self.statement)
+        if kind and not self.in_body() and "(" not in self.statement:
+            self.scopes.append("enum" if kind.group(1) == "enum" else "scope")
+            self.shared.append(None)
+            self.statement = ""
+        else:
+            self.scopes.append("body")
+            self.statement += "{"
+
+    def close_brace(self) -> None:
+        if self.scopes.pop() != "body":
+            self.shared.pop()
+            self.statement = "}"
+            return
+        self.statement += "}"
+        if not self.in_body() and self.ends_function():
             self.statement = ""
 
     def ends_function(self) -> bool:
         """Whether the closing brace just read ends the body of a function, not an initialiser."""
         head = self.statement.split("{")[0]
-        return "(" in head and "=" not in re.sub(r"\([^()]*\)", "", head).replace("operator=", "").replace("==", "")
+        outside = re.sub(r"\([^()]*\)", "", head).replace("operator=", "").replace("==", "")
+        return "(" in head and "=" not in outside
 
 
 def main() -> int:

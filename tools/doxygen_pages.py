@@ -29,6 +29,7 @@ def heading_name(path: pathlib.Path, anchor: str) -> str:
 
 
 def reference(page: pathlib.Path, image: str, text: str, target: str) -> str:
+    text = text.replace("\n", " ")  # Doxygen's references end with their line
     if check_docs.SCHEME.match(target):
         return f"{image}[{text}]({target})"
     place, _, anchor = target.partition("#")
@@ -82,7 +83,8 @@ def filtered(page: pathlib.Path) -> str:
         if line.startswith("# "):
             name = page_name(page)
         else:
-            anchor = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).lower()).replace(" ", "-")
+            text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+            anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
             count = 0
             while (unique := f"{anchor}-{count}" if count else anchor) in used:
                 count += 1

@@ -4,9 +4,9 @@
     tests/docs/tutorial_test.py build/release/qw [PAGE...]
 
 - The `sh` fences of a page run in order, in one shell and one temporary folder with examples/ in it, offline.
-  A command that fails ends the test. Commands that a test cannot run stand in fences of another kind (console).
-- A `text` fence is what the sh fence above it prints. Its lines must stand in the output in their order; other
-  lines may stand between. Numbers, blanks and empty lines do not count, and `...` stands for anything.
+  A command that fails ends the test. Commands that a test cannot run stand in `console` fences.
+- A `text` fence is what the sh fence above it prints. Its lines must stand in the output in their order;
+  other lines may stand between. Numbers and blanks do not count, and `...` stands for anything.
 """
 import os
 import pathlib
@@ -45,11 +45,9 @@ def matches(shown: str, printed: str) -> bool:
 def run(steps: list[tuple[str, list[str]]], folder: pathlib.Path, qw: pathlib.Path) -> tuple[int, str]:
     script = "set -eu\n" + "".join(f"{commands}echo; echo '{MARK.format(number)}'\n"
                                    for number, (commands, _) in enumerate(steps))
-    environment = {**os.environ, "PATH": f"{qw.parent}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8",
-                   "QW_CACHE_DIR": str(folder / "cache")}
-    environment.pop("QW_DATA_MIRROR", None)
-    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=900)
+    environment = {**os.environ, "PATH": f"{qw.parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.returncode, done.stdout
 
 
@@ -67,7 +65,8 @@ def check(page: pathlib.Path, folder: pathlib.Path, qw: pathlib.Path) -> list[st
         printed = iter(output.splitlines())
         for line in shown:
             if not any(matches(line, other) for other in printed):
-                found.append(f"{page.name}: this line is not, or not in this place, in the output\n  {line}\nof\n{commands}{output}")
+                found.append(f"{page.name}: the output lacks this line, or has it elsewhere:\n  {line}\n"
+                             f"commands:\n{commands}output:\n{output}")
                 break
     return found
 
