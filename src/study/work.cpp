@@ -38,7 +38,7 @@ std::string shape_of(const TrainRequest& request) {
 
 class Worker {
  public:
-  Worker(ResultStore& store, const Work& work) : store_(store), work_(work) {}
+  Worker(ResultStore& store, const StudyWork& work) : store_(store), work_(work) {}
 
   void run() {
     for (;;) {
@@ -132,7 +132,7 @@ class Worker {
   }
 
   ResultStore& store_;
-  const Work& work_;
+  const StudyWork& work_;
   std::map<int64_t, TrainRequest> requests_;
   std::map<Trial, Clock::time_point> at_work_;
   int64_t done_ = 0, left_ = 0;
@@ -141,6 +141,6 @@ class Worker {
 
 }  // namespace
 
-void do_work(ResultStore& store, const Work& work) { Worker(store, work).run(); }
+void do_work(ResultStore& store, const StudyWork& work) { Worker(store, work).run(); }
 
 }  // namespace qw

@@ -23,8 +23,8 @@ class Working : public ::testing::Test {
   std::filesystem::path file() const { return folder_.path() / "results.db"; }
 
   // All trials that have no score.
-  Work work_on(const std::vector<Trial>& trials) {
-    Work work;
+  StudyWork work_on(const std::vector<Trial>& trials) {
+    StudyWork work;
     work.lacking = [trials](const TrialScores& scores) {
       Lacking lacking;
       for (const Trial& trial : trials) {
@@ -64,7 +64,7 @@ TEST_F(Working, ResultsAreThoseOfTrainToTheBit) {
   flows.learn.solver = "bregman";
   flows.learn.lambda = 10;
   const std::vector<int64_t> configs{store.config_of(tiny_request()), store.config_of(flows)};
-  Work work = work_on(all_trials(configs, 3));
+  StudyWork work = work_on(all_trials(configs, 3));
   std::vector<int64_t> left;
   work.progress = [&](const WorkProgress& progress) {
     left.push_back(progress.left);
@@ -101,7 +101,7 @@ TEST_F(Working, TwoShareTheWorkAndNothingIsDoneTwice) {
   const std::vector<Trial> trials = all_trials(configs, 8);
   std::atomic<int64_t> done = 0;
   const auto take_part = [&](ResultStore& store) {
-    Work work = work_on(trials);
+    StudyWork work = work_on(trials);
     work.progress = [&](const WorkProgress&) { ++done; };
     do_work(store, work);
     EXPECT_EQ(store.scores().size(), trials.size()) << "nobody leaves before all is done";
@@ -117,7 +117,7 @@ TEST_F(Working, TwoShareTheWorkAndNothingIsDoneTwice) {
 TEST_F(Working, OneAtATimeIsAloneOnTheDevice) {
   ResultStore store(file());
   SqliteDatabase database(file());
-  Work work = work_on(all_trials({store.config_of(tiny_request())}, 5));
+  StudyWork work = work_on(all_trials({store.config_of(tiny_request())}, 5));
   work.one_at_a_time = true;
   int done = 0;
   work.progress = [&](const WorkProgress&) {
@@ -134,7 +134,7 @@ TEST_F(Working, WaitsForWhatOthersAreAt) {
   ResultStore store(file()), other(file());
   const std::vector<Trial> trials = all_trials({store.config_of(tiny_request())}, 2);
   ASSERT_EQ(other.claim({trials[0]}, 1).size(), 1U);
-  Work work = work_on(trials);
+  StudyWork work = work_on(trials);
   std::atomic<int> done = 0;
   std::atomic<bool> over = false;
   work.progress = [&](const WorkProgress&) { ++done; };
@@ -163,7 +163,7 @@ TEST_F(Working, WhatCannotBeKeptIsNoFailureOfTheTraining) {
 TEST_F(Working, DataThatCannotBeLoadedEndsAll) {
   ResultStore store(file());
   const Trial trial{store.config_of(tiny_request()), 0};
-  Work work = work_on({trial});
+  StudyWork work = work_on({trial});
   work.load = [](const nlohmann::ordered_json&) -> Dataset { fail("tiny: there is no such data"); };
   EXPECT_EQ(test::error_of([&] { do_work(store, work); }), "tiny: there is no such data");
   EXPECT_FALSE(store.find(trial));

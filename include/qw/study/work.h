@@ -25,7 +25,7 @@ struct WorkProgress {
 };
 
 // A study as do_work sees it.
-struct Work {
+struct StudyWork {
   // What is lacking when so much is known; asked again as results come in. Nothing: the work is done.
   std::function<Lacking(const TrialScores&)> lacking;
   std::function<Dataset(const nlohmann::ordered_json& data)> load;  // the "data" of a request
@@ -35,6 +35,6 @@ struct Work {
 };
 
 // Returns when nothing is lacking any more; waits for trials that other processes are at work on.
-void do_work(ResultStore& store, const Work& work);
+void do_work(ResultStore& store, const StudyWork& work);
 
 }  // namespace qw

@@ -82,7 +82,7 @@ std::filesystem::path store_path(const ReproduceArguments& arguments, const Expe
 
 void train_lacking(const ReproduceArguments& arguments, const Experiment& experiment, ResultStore& store) {
   WorkReport report(experiment.name);
-  Work work;
+  StudyWork work;
   work.lacking = [&](const TrialScores& scores) { return lacking(experiment, store, scores); };
   work.load = [](const nlohmann::ordered_json& data) { return load(data_from_json(data, "reproduce")); };
   work.device = arguments.device;

@@ -215,7 +215,7 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   const Sweep sweep(store, cells);
   {
     WorkReport report("sweep");
-    Work work;
+    StudyWork work;
     work.lacking = [&](const TrialScores& scores) { return sweep.lacking(scores); };
     work.load = [](const Json& data) { return load(data_from_json(data, "sweep")); };
     work.device = arguments.device;
