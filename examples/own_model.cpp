@@ -56,7 +56,7 @@ void train(const qw::Dataset& dataset) {
     optimizer.zero_grad();
     const torch::Tensor scores = network.forward(features, matrix);
     const auto [value, gradient] =
-        qw::divergence(qw::Divergence::kSoftmax, scores.detach(), flow.brought(), known, scale);
+        qw::divergence(qw::Divergence::kSoftmax, scores.detach(), flow.transported(), known, scale);
     if (epoch == 1 || epoch % 20 == 0) {
       std::cout << "epoch " << epoch << ": loss " << value.item<double>() + flow.cost() << "\n";
     }
@@ -66,7 +66,7 @@ void train(const qw::Dataset& dataset) {
   }
 
   const torch::NoGradGuard no_gradient;
-  const torch::Tensor scores = network.forward(features, matrix) + flow.brought();
+  const torch::Tensor scores = network.forward(features, matrix) + flow.transported();
   std::cout << "accuracy: " << accuracy(scores, known) << " of the training nodes, "
             << accuracy(scores, unseen) << " of the test nodes\n"
             << "flow: " << flow.summary().nonzeros << " of " << flow.summary().entries
