@@ -1,8 +1,8 @@
 // Figures of experiments, drawn by module report.
 #include <algorithm>
 
-#include "qw/report/chart.h"
 #include "paper/experiment.h"
+#include "qw/report/chart.h"
 
 namespace qw {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "paper/experiment.h"
 #include "qw/core/error.h"
 #include "qw/report/paired.h"
-#include "paper/experiment.h"
 
 namespace qw {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "core/embedded.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/graph/statistics.h"
-#include "core/embedded.h"
 
 namespace qw {
 namespace {

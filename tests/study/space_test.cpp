@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "qw/study/sweep.h"
 #include "core/embedded.h"
+#include "qw/study/sweep.h"
 #include "study/study.h"
 
 namespace qw {

@@ -10,9 +10,9 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "learn/device.h"
+#include "paper/experiment.h"
 #include "qw/core/error.h"
 #include "qw/report/chart.h"
-#include "paper/experiment.h"
 
 namespace qw::cli {
 namespace {

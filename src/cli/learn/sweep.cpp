@@ -9,6 +9,7 @@
 #include "cli/learn/options_text.h"
 #include "cli/learn/work_report.h"
 #include "cli/table.h"
+#include "core/embedded.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -16,7 +17,6 @@
 #include "qw/core/error.h"
 #include "qw/study/presets.h"
 #include "qw/study/sweep.h"
-#include "core/embedded.h"
 
 namespace qw::cli {
 namespace {
