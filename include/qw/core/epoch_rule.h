@@ -8,6 +8,7 @@
 
 namespace QW_PUBLIC qw {
 
+// The options of a training that decide it.
 struct EpochRule {
   int64_t epochs = 0;  // learning ends after so many
   // or when past epoch `patience` the score is above the mean of so many before it; 0: never
@@ -22,10 +23,12 @@ struct EpochRule {
     return higher_is_better ? -val_metric : val_metric;
   }
 
+  // Whether an epoch of this score is to be kept; best_epoch is below 0 before the first.
   constexpr bool is_better(double score, int64_t best_epoch, double best_score) const {
     return best_epoch < 0 || keeps_last || score < best_score;
   }
 
+  // Whether learning ends after it, whatever its score.
   constexpr bool is_last(int64_t epoch) const { return epoch + 1 >= epochs; }
 
   // Whether is_above_mean() is to be asked.

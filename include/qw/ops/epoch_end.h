@@ -24,14 +24,14 @@ namespace QW_PUBLIC qw {
 // Whether the functions below work for tensors there; elsewhere they must not be called.
 bool has_epoch_kernels(const at::Device& device);
 
+// What epoch_metrics() measures.
 enum class EpochMetric : int64_t { kAccuracy, kMacroF1, kR2 };
 
 // The first of measure() in qw/learn/metrics.h, for the train, val and test nodes: [3] float64, NaN where
 // there is nothing to measure. Predicted is scores + shift: scores [N, C], float32 or float64, shift alike or
 // [0], added in their type.
-//   kAccuracy  labels by `classes`; negative: unknown, does not count. The first of equal scores is
-//   predicted. kMacroF1   labels by `targets`, 0 or 1, NaN: unknown. A label is predicted where the score is
-//   above
+//   kAccuracy  labels by `classes`; negative: unknown, does not count. Of equal scores the first wins.
+//   kMacroF1   labels by `targets`, 0 or 1, NaN: unknown. A label is predicted where the score is above
 //              `threshold`: 0 for logits, 0.5 for probabilities.
 //   kR2        labels by `targets`, NaN: unknown.
 // `class_weights` are not looked at. The first two are exactly those of measure(); R2 to rounding, of the
@@ -44,12 +44,12 @@ at::Tensor epoch_metrics(EpochMetric kind, const at::Tensor& scores, const at::T
 // What is known of a training between epochs. On the device [7] float64, in the order of the fields; counts
 // are whole numbers.
 struct EpochState {
-  int64_t epochs = 0;    // that have ended: the number of the next one
-  bool counted = false;  // the last epoch_end_ counted: it was not stopped before
-  bool better = false;   // the epoch that ended last is the best so far
-  bool stopped = false;  // epochs that follow change nothing here
-  bool broken = false;   // a loss was not finite; then also stopped
-  int64_t best_epoch = -1;
+  int64_t epochs = 0;       // that have ended: the number of the next one
+  bool counted = false;     // the last epoch_end_ counted: it was not stopped before
+  bool better = false;      // the epoch that ended last is the best so far
+  bool stopped = false;     // epochs that follow change nothing here
+  bool broken = false;      // a loss was not finite; then also stopped
+  int64_t best_epoch = -1;  // below 0: none yet
   double best_score = std::numeric_limits<double>::infinity();  // its val_loss, or minus its metric
 };
 constexpr int64_t kEpochStateSize = 7;
@@ -61,11 +61,11 @@ constexpr int64_t kHistoryColumns = 5;  // loss, val_loss, train, val, test metr
 
 // What an epoch has come to; numbers are [] float64 on the device.
 struct EpochResult {
-  at::Tensor loss;
-  at::Tensor val_divergence;
-  at::Tensor flow_cost;  // val_loss is flow_cost + lambda * val_divergence; [0]: val_divergence alone
-  double lambda = 1;
-  at::Tensor metrics;  // [3], of epoch_metrics
+  at::Tensor loss;            // of the step
+  at::Tensor val_divergence;  // of the validation nodes
+  at::Tensor flow_cost;       // val_loss is flow_cost + lambda * val_divergence; [0]: val_divergence alone
+  double lambda = 1;          // the weight of val_divergence
+  at::Tensor metrics;         // [3], of epoch_metrics
 };
 
 // Ends epoch number state.epochs: writes its row of `history` [rows, 5], decides whether it is the best so
@@ -85,6 +85,7 @@ void epoch_end_(const at::Tensor& history, const at::Tensor& state, const EpochR
 // Adds `increments` to StepClock::counts(), as the end of an epoch does. One launch.
 void advance_(const at::Tensor& counts, std::array<int64_t, 3> increments);
 
+// What keep_if_() asks the state for.
 enum class EpochFlag : int64_t { kCounted = 1, kBetter = 2, kStopped = 3, kBroken = 4 };
 
 // Copies every source to the target of its place when the flag is set in the state; else reads no more than
