@@ -19,7 +19,7 @@ echo "documents"
 python3 tools/check_docs.py
 
 # Not what includes LibTorch: the headers of 1.13 do not compile as C++20 with clang 14.
-mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.cpp$' | grep -vE '^src/(ops|nn|learn|study|cli/learn)/')
+mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.cpp$' | grep -vE '^src/(ops|nn|learn|study|paper|cli/learn)/')
 echo "clang-tidy: ${#units[@]} files"
 # g++'s precompiled headers mean nothing to clang.
 database=$(mktemp -d)

@@ -16,8 +16,8 @@ struct DivergenceTerm {
 };
 
 template <class T>
-QW_BOTH_INLINE bool is_unknown(T label) {  // NaN
-  return label != label;
+QW_BOTH_INLINE bool is_unknown(T label) {
+  return std::isnan(label);
 }
 
 template <class T>

@@ -291,8 +291,10 @@ DataArguments data_from_json(const nlohmann::ordered_json& json, const std::stri
   try {
     data.what = json.at("what").get<std::string>();
     if (json.contains("load")) load_fields(data.load, "qw").from_json(json.at("load"));
-  } catch (const std::exception& error) {
+  } catch (const UsageError& error) {
     fail(fmt::format("{}: \"data\" does not say what to load: {}", file, error.what()));
+  } catch (const nlohmann::json::exception&) {
+    fail(file + ": \"data\" does not say what to load: it has no \"what\"");
   }
   return data;
 }
