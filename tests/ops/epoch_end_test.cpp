@@ -26,6 +26,11 @@ class EpochMetrics : public testing::Test {
 class EpochEnd : public EpochMetrics {};
 class KeepIf : public EpochMetrics {};
 
+TEST(EpochKernels, AreOnAGpuOnly) {
+  if (has_epoch_kernels(test::device())) GTEST_SKIP() << "kernels are here: " << test::device();
+  EXPECT_EQ(refusal([] { advance_(at::zeros({3}, at::kLong), {1, 1, 1}); }), "qw: this works on a GPU only");
+}
+
 at::Tensor none(at::ScalarType type) { return at::empty({0}, type); }
 at::Tensor number(double value) { return at::scalar_tensor(value, at::kDouble); }
 
