@@ -11,8 +11,8 @@ import sys
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["docs/*.md", "docs/notes/*.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
-         "bench/peers/README.md", "tests/golden/README.md"]
+SITE_PAGES = ["docs/*.md", "docs/notes/*.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+PAGES = [*SITE_PAGES, "bench/peers/README.md", "tests/golden/README.md"]
 LONGEST = 100
 LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")

@@ -14,7 +14,7 @@ import sys
 import check_docs
 
 ROOT = check_docs.ROOT
-SITE = {path.resolve() for pattern in check_docs.PAGES for path in ROOT.glob(pattern)}
+SITE = {path.resolve() for pattern in check_docs.SITE_PAGES for path in ROOT.glob(pattern)}
 HEADERS = {path.resolve() for path in (ROOT / "include/qw").rglob("*.h")}
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*([^()<>\s]+)\s*\)")
 FENCE = check_docs.FENCE
