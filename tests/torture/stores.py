@@ -16,9 +16,6 @@ SWEEP = {
 }
 READERS = [["sweep", "show", "sweep.db"], ["sweep", "show", "sweep.db", "--top", "9", "--json"],
            ["sweep", "export", "sweep.db"], ["sweep", "presets", "sweep.db"]]
-CELLS = [("config", "options"), ("result", "summary"), ("result", "error"), ("result", "val"), ("result", "run"),
-         ("result", "config"), ("result", "device"), ("study", "description"), ("study", "name"), ("usual", "value"),
-         ("usual", "option"), ("worker", "pid"), ("worker", "seen"), ("claim", "worker")]
 SHARE_REPEATED = 0.15  # by the sweep itself
 SHARE_OF_CELLS = 0.5  # whose text is damaged; the bytes of the file in the others
 VALUES = (None, -1, 0, 2 ** 63 - 1, 1e308, float("inf"), b"\0\xff", "", "[" * 100_000, '{"a":' * 60_000)
@@ -51,8 +48,8 @@ class Stores:
 
 def damage_cell(rng, store):
     """One cell, or all of a column, of any type."""
-    table, column = rng.choice(CELLS)
     database = sqlite3.connect(store)
+    table, column = rng.choice(columns(database))
     cells = database.execute(f"SELECT {column} FROM {table}").fetchall()
     before = rng.choice(cells)[0] if cells else ""
     after = rng.choice(VALUES)
@@ -63,3 +60,8 @@ def damage_cell(rng, store):
     database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? {where}", (after, before))
     database.commit()
     database.close()
+
+
+def columns(database):
+    return database.execute("""SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+                               WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY 1, 2""").fetchall()
