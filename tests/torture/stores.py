@@ -1,4 +1,5 @@
 """Damage to the SQLite files of sweeps."""
+import contextlib
 import json
 import sqlite3
 
@@ -57,7 +58,8 @@ def damage_cell(rng, store):
         after = mutate.mutate(rng, before.encode(), before.encode())
         after = after.decode(errors="replace") if rng.random() < 0.9 else after
     where = f"WHERE {column} IS ?" if rng.random() < 0.8 else "WHERE ? IS NOT 1"
-    database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? {where}", (after, before))
+    with contextlib.suppress(sqlite3.IntegrityError):  # SQLite keeps its primary keys integers
+        database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? {where}", (after, before))
     database.commit()
     database.close()
 
