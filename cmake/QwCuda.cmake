@@ -73,9 +73,8 @@ function(qw_add_emulated_torch)
   add_library(qw_ops_emulated OBJECT ${operators})
   target_compile_definitions(qw_ops_emulated PRIVATE QW_HAS_CUDA=0 QW_CUDA_EMULATOR=1)
   target_include_directories(qw_ops_emulated PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(qw_ops_emulated PRIVATE torch fmt::fmt)
-  target_precompile_headers(qw_ops_emulated PRIVATE <ATen/ATen.h> <torch/csrc/autograd/custom_function.h>
-                            <torch/library.h>)
+  target_link_libraries(qw_ops_emulated PRIVATE torch fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)  # as qw_ops
+  target_precompile_headers(qw_ops_emulated REUSE_FROM qw_ops)
   add_library(qw_torch_emulated_parts INTERFACE)
   target_sources(qw_torch_emulated_parts INTERFACE $<TARGET_OBJECTS:qw_kernels> $<TARGET_OBJECTS:qw_emulated>
                  $<TARGET_OBJECTS:qw_ops_emulated>)

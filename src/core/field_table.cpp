@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
 
@@ -146,9 +147,9 @@ void FieldTable::from_json(const nlohmann::ordered_json& object) const {
       continue;
     }
     if (value.is_structured() || value.is_null()) {
-      fail_usage(fmt::format("{}: {} {} is not a single value", context_, name, in_quotes(value.dump())));
+      fail_usage(fmt::format("{}: {} {} is not a single value", context_, name, in_quotes(json_text(value))));
     }
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
     field.set(text, context_, name);
   }
 }

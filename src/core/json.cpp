@@ -45,6 +45,14 @@ nlohmann::ordered_json read_json(const std::filesystem::path& path) {
   return parse_json(read_file(path), path.string());
 }
 
+std::string json_text(const nlohmann::ordered_json& document, int indent) {
+  return document.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string json_text(const nlohmann::json& document, int indent) {
+  return document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::string json_excerpt(const nlohmann::ordered_json& value) {
   constexpr size_t kLongest = 40;
   const std::string text = json_text(value);

@@ -23,10 +23,8 @@ nlohmann::ordered_json read_json(const std::filesystem::path& path);
 
 // As text that can always be written: bytes that are no UTF-8, as a file name may have them, become U+FFFD
 // instead of an exception at the end of a long run. `indent` -1: on one line.
-template <class Json>
-std::string json_text(const Json& document, int indent = -1) {
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+std::string json_text(const nlohmann::ordered_json& document, int indent = -1);
+std::string json_text(const nlohmann::json& document, int indent = -1);
 
 // At most 40 bytes of its text, for an error line.
 std::string json_excerpt(const nlohmann::ordered_json& value);

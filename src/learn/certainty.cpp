@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/json.h"
 #include "qw/core/error.h"
 #include "qw/learn/metrics.h"
 #include "qw/metrics/calibration.h"
@@ -94,7 +95,7 @@ Calibration calibration_from_json(const nlohmann::ordered_json& json, const std:
   Calibration calibration;
   try {
     if (json.at("schema") != kCalibrationSchema) {
-      fail(fmt::format("{}: schema {} is not the {} that this qw reads", file, json.at("schema").dump(),
+      fail(fmt::format("{}: schema {} is not the {} that this qw reads", file, json_text(json.at("schema")),
                        kCalibrationSchema));
     }
     calibration.temperature = json.at("temperature").get<double>();

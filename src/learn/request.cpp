@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "learn/learn_options.h"
 #include "nn/model_options.h"
 #include "qw/core/error.h"
@@ -63,7 +64,7 @@ TrainRequest request_from_json(const nlohmann::ordered_json& document, const std
     return document.at(name);
   };
   if (member("schema") != kRunSchema && member("schema") != 1) {
-    fail(fmt::format("{}: schema {} is not the {} that this qw reads", file, member("schema").dump(),
+    fail(fmt::format("{}: schema {} is not the {} that this qw reads", file, json_text(member("schema")),
                      kRunSchema));
   }
   TrainRequest request;

@@ -65,7 +65,7 @@ int64_t integer(const Json& object, const char* name, const std::string& file) {
   if (!value.is_number_integer()) fail(fmt::format("{}: \"{}\" is not a whole number", file, name));
   const auto number = value.get<int64_t>();
   if (number < 0 && value.is_number_unsigned()) {
-    fail(fmt::format("{}: \"{}\" is {}, more than 64 bits can hold", file, name, value.dump()));
+    fail(fmt::format("{}: \"{}\" is {}, more than 64 bits can hold", file, name, json_text(value)));
   }
   return number;
 }

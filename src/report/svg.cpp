@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/text.h"
 
 namespace qw {
@@ -16,7 +17,7 @@ constexpr std::string_view kUnknownCharacter = "\xEF\xBF\xBD";
 // nlohmann's writer replaces bytes that are no UTF-8.
 std::string valid_utf8(std::string_view text) {
   using Json = nlohmann::json;
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  return Json::parse(json_text(Json(text))).get<std::string>();
 }
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }

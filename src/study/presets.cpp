@@ -55,7 +55,7 @@ std::string presets_text(const std::vector<Preset>& presets) {
   std::vector<std::string> lines;
   const Json document = to_json(presets);
   for (const auto& [name, preset] : document.items()) {
-    lines.push_back(fmt::format(" {}: {}", Json(name).dump(), preset.dump()));
+    lines.push_back(fmt::format(" {}: {}", json_text(Json(name)), json_text(preset)));
   }
   return "{\n" + join(lines, ",\n") + "\n}\n";
 }

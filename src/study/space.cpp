@@ -274,7 +274,7 @@ std::string cell_name(const Json& combination, const std::string& method) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : combination.items()) {
     const Json& shown = value.is_object() && value.contains("what") ? value.at("what") : value;
-    parts.push_back(shown.is_string() ? shown.get<std::string>() : shown.dump());
+    parts.push_back(shown.is_string() ? shown.get<std::string>() : json_text(shown));
   }
   if (!method.empty()) parts.push_back(method);
   return join(parts, "/");

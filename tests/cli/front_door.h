@@ -39,7 +39,9 @@ inline std::string with_folder(std::string text, const std::string& folder) {
 inline void expect_options_named(const std::string& remarks) {
   std::istringstream lines(remarks);
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("warning: ")) EXPECT_THAT(line, testing::HasSubstr("--"));
+    if (!line.starts_with("warning: ")) {
+      EXPECT_THAT(line, testing::HasSubstr("--"));
+    }
   }
 }
 

@@ -118,8 +118,8 @@ class SweepCommand : public ::testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(SweepCommand, AfterTwentyKillsTheTableIsThatOfAnUninterruptedSweep) {
-  const std::string sweep = write_sweep(200, 3);
+TEST_F(SweepCommand, AfterKillsTheTableIsThatOfAnUninterruptedSweep) {
+  const std::string sweep = write_sweep(100, 3);
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(qw({"sweep", sweep, "--store", store("whole.db"), "--threads", "2"}).exit_code, 0);
   const auto a_twentieth = (std::chrono::steady_clock::now() - begin) / 20;
@@ -129,7 +129,7 @@ TEST_F(SweepCommand, AfterTwentyKillsTheTableIsThatOfAnUninterruptedSweep) {
   const test::Arguments again{"sweep", sweep, "--store", store("killed.db"), "--threads", "2"};
   const RandomStream random(7, 0);
   int killed = 0, killed_at_work = 0;
-  for (uint64_t attempt = 0; attempt < 20; ++attempt) {
+  for (uint64_t attempt = 0; attempt < 8; ++attempt) {
     Running running(again, folder_.path() / "err");
     // By turns at any time, from its start on, and a little after it finished a training: much is left then.
     const bool at_work = attempt % 2 == 1;
@@ -142,8 +142,8 @@ TEST_F(SweepCommand, AfterTwentyKillsTheTableIsThatOfAnUninterruptedSweep) {
   }
   RecordProperty("killed", killed);
   RecordProperty("killed_at_work", killed_at_work);
-  EXPECT_GE(killed, 15);
-  EXPECT_GE(killed_at_work, 5);
+  EXPECT_GE(killed, 5);
+  EXPECT_GE(killed_at_work, 2);
   const CommandResult last = qw(again);
   EXPECT_EQ(last.exit_code, 0) << last.err;
   EXPECT_EQ(table(store("killed.db")), expected);

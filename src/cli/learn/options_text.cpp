@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/json.h"
+
 namespace qw::cli {
 
 std::string options_text(const nlohmann::ordered_json& options, const std::vector<std::string>& without) {
@@ -16,7 +18,7 @@ std::string options_text(const nlohmann::ordered_json& options, const std::vecto
     if (value.is_boolean()) continue;
     text += " " + (value.is_string()         ? value.get<std::string>()
                    : value.is_number_float() ? fmt::format("{}", value.get<double>())
-                                             : value.dump());
+                                             : json_text(value));
   }
   return text;
 }

@@ -54,7 +54,7 @@ Json description_of(const std::string& what) {
 
 std::string each_name(const Json& value) {
   const Json name = value.is_object() ? value.value("what", value) : value;
-  return name.is_string() ? name.get<std::string>() : name.dump();
+  return name.is_string() ? name.get<std::string>() : json_text(name);
 }
 
 // Of "each", values that the sweep has not are refused.

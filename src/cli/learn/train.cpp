@@ -12,6 +12,7 @@
 #include "cli/learn/train_text.h"
 #include "cli/program.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/progress.h"
 #include "core/text.h"
 #include "data/load_fields.h"
@@ -132,7 +133,7 @@ void use_value_defaults(const CLI::App& command, const Dataset& dataset, TrainRe
     if (is_written(command, field)) continue;
     options[field] = value;
     chosen.push_back(
-        fmt::format("--{} {}", field, value.is_string() ? value.get<std::string>() : value.dump()));
+        fmt::format("--{} {}", field, value.is_string() ? value.get<std::string>() : json_text(value)));
   }
   if (chosen.empty()) return;
   set_options(request, options, "qw train");
