@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "core/thread_pool.h"
+
 namespace qw {
 namespace {
 
@@ -65,10 +67,7 @@ void parallel_tasks(int tasks, const std::function<void(int task)>& body) {
     return;
   }
   FirstError error;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (int task = 0; task < tasks; ++task) {
-    error.guard(task, [&] { body(task); });
-  }
+  run_tasks(tasks, threads, [&](int task) { error.guard(task, [&] { body(task); }); });
   error.rethrow();
 }
 

@@ -30,11 +30,15 @@ struct Buffers {
 template <class T>
 QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __restrict gradient,
                       T* __restrict cost) {
-  const int64_t width = view.width;
+  const int64_t width = view.width, last = view.edges - 1;
+  const bool far = is_far(view.edges, width, sizeof(T));  // heads ascend
   with_columns(
       width, [&](auto columns) __attribute__((always_inline)) {
         T* __restrict to = gradient;
         for (int64_t e = begin; e < end; ++e, to += columns) {
+          if (far)
+            prefetch<sizeof(T)>(view.residual +
+                                view.tails[std::min(e + rows_ahead(sizeof(T)), last)] * columns);
           const T* __restrict head = view.residual + view.heads[e] * columns;
           const T* __restrict tail = view.residual + view.tails[e] * columns;
           for (int64_t c = 0; c < columns; ++c) to[c] = head[c] - tail[c];

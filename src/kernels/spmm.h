@@ -32,10 +32,16 @@ struct Update {
   T second_scale = 0;
 };
 
+template <class T>
+struct DenseView {
+  const T* data;  // [rows, width]
+  int64_t rows;
+  int64_t width;
+};
+
 // result [rows, width] = update(matrix * dense)
 template <class T>
-void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result,
-              const Update<T>& update = {});
+void spmm_cpu(const CsrView<T>& matrix, const DenseView<T>& dense, T* result, const Update<T>& update = {});
 
 // result [entries]: entry k at (i, j) gets scale * <left[i, :], right[j, :]>, or has it added
 template <class T>

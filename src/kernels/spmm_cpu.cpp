@@ -20,10 +20,26 @@ template <class T>
 struct AllEntries {
   const CsrView<T>& matrix;
 
-  template <class Add>
-  QW_INLINE void each(int64_t row, const Add& add) {
+  template <size_t kBytes, class Add>
+  QW_INLINE void each(int64_t row, const T*, int64_t, const Add& add) {
     for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at)
       add(value_at(matrix, at), matrix.columns[at]);
+  }
+};
+
+// The same where the rows of the dense matrix are far: kBytes of each are asked for ahead, also of the next
+// rows' entries.
+template <class T>
+struct FarEntries {
+  const CsrView<T>& matrix;
+  int64_t last = matrix.offsets[matrix.rows] - 1;
+
+  template <size_t kBytes, class Add>
+  QW_INLINE void each(int64_t row, const T* dense, int64_t width, const Add& add) {
+    for (int64_t at = matrix.offsets[row]; at < matrix.offsets[row + 1]; ++at) {
+      prefetch<kBytes>(dense + matrix.columns[std::min(at + rows_ahead(kBytes), last)] * width);
+      add(value_at(matrix, at), matrix.columns[at]);
+    }
   }
 };
 
@@ -41,8 +57,8 @@ struct NonzeroEntries {
   // Leaves the list as it is in memory: braces would clear it, for every range of rows.
   explicit NonzeroEntries(const CsrView<T>& of) : matrix(of) {}
 
-  template <class Add>
-  QW_INLINE void each(int64_t row, const Add& add) {
+  template <size_t kBytes, class Add>
+  QW_INLINE void each(int64_t row, const T*, int64_t, const Add& add) {
     const int64_t end = matrix.offsets[row + 1];
     for (int64_t at = matrix.offsets[row]; at < end; at += kMost) {
       if (at != begin) list(at, std::min(at + kMost, end));
@@ -73,20 +89,33 @@ bool has_many_zeros(const CsrView<T>& matrix) {
   return 8 * zeros > sample;
 }
 
-// One row of the result, kVectors vectors from column `first` on.
-template <int kVectors, class T, class Entries>
-QW_INLINE void tile(Entries& entries, int64_t row, const T* dense, int64_t width, int64_t first, T* result,
-                    const Update<T>& update) {
-  Accumulators<T, kVectors> sums;
-  const auto add = [&](T value, int64_t column) __attribute__((always_inline)) {
-    sums.add_scaled(value, dense + column * width + first);
-  };
-  entries.each(row, add);
-  const int64_t at = row * width + first;
+// What remains to be done with sums that are stored at `at`.
+template <int kVectors, class T>
+QW_INLINE void finish(Accumulators<T, kVectors>& sums, int64_t at, T* result, const Update<T>& update) {
   if (update.scale != T(1)) sums.multiply(update.scale);
   if (update.first != nullptr) sums.add_scaled(update.first_scale, update.first + at);
   if (update.second != nullptr) sums.add_scaled(update.second_scale, update.second + at);
   sums.store(result + at);
+}
+
+// One row of the result, kVectors vectors from column `first` on. With kLast also the columns that are left,
+// fewer than a vector: by one that ends at the last column, which does some columns twice, with the same
+// result, and beats single ones.
+template <int kVectors, bool kLast, class T, class Entries>
+QW_INLINE void tile(Entries& entries, int64_t row, const T* dense, int64_t width, int64_t first, T* result,
+                    const Update<T>& update) {
+  Accumulators<T, kVectors> sums;
+  Accumulators<T, kLast ? 1 : 0> last;
+  const int64_t from_first = width - kLanes<T> - first;
+  const auto add = [&](T value, int64_t column) __attribute__((always_inline)) {
+    const T* source = dense + column * width + first;
+    sums.add_scaled(value, source);
+    last.add_scaled(value, source + from_first);
+  };
+  entries.template each<(kVectors + kLast) * kVectorBytes>(row, dense + first, width, add);
+  const int64_t at = row * width + first;
+  finish(sums, at, result, update);
+  finish(last, at + from_first, result, update);
 }
 
 // All columns, fewer than a vector.
@@ -98,7 +127,7 @@ QW_INLINE void narrow_row(Entries& entries, int64_t row, const T* dense, int64_t
     const T* source = dense + column * width;
     for (int64_t c = 0; c < width; ++c) sum[c] += value * source[c];
   };
-  entries.each(row, add);
+  entries.template each<sizeof(T)>(row, dense, width, add);
   for (int64_t c = 0; c < width; ++c) {
     const int64_t at = row * width + c;
     T value = update.scale * sum[c];
@@ -109,33 +138,47 @@ QW_INLINE void narrow_row(Entries& entries, int64_t row, const T* dense, int64_t
 }
 
 template <class T, class Entries>
+QW_INLINE void spmm_row(Entries& entries, int64_t row, const T* dense, int64_t width, T* result,
+                        const Update<T>& update) {
+  constexpr int64_t kVector = kLanes<T>;
+  if (width < kVector) return narrow_row(entries, row, dense, width, result, update);
+  constexpr int kWidest = kVectorBytes == 16 ? 16 : 8;  // half of the registers
+  int64_t first = 0;
+  for (; first + kWidest * kVector <= width; first += kWidest * kVector)
+    tile<kWidest, false>(entries, row, dense, width, first, result, update);
+  if (first + 8 * kVector <= width) {
+    tile<8, false>(entries, row, dense, width, first, result, update);
+    first += 8 * kVector;
+  }
+  if (first + 4 * kVector <= width) {
+    tile<4, false>(entries, row, dense, width, first, result, update);
+    first += 4 * kVector;
+  }
+  const int64_t left = width - first;
+  switch (2 * (left / kVector) + (left % kVector != 0 ? 1 : 0)) {
+    case 1:
+      return tile<0, true>(entries, row, dense, width, first, result, update);
+    case 2:
+      return tile<1, false>(entries, row, dense, width, first, result, update);
+    case 3:
+      return tile<1, true>(entries, row, dense, width, first, result, update);
+    case 4:
+      return tile<2, false>(entries, row, dense, width, first, result, update);
+    case 5:
+      return tile<2, true>(entries, row, dense, width, first, result, update);
+    case 6:
+      return tile<3, false>(entries, row, dense, width, first, result, update);
+    case 7:
+      return tile<3, true>(entries, row, dense, width, first, result, update);
+    default:
+      return;
+  }
+}
+
+template <class T, class Entries>
 QW_INLINE void spmm_rows(Entries& entries, int64_t begin, int64_t end, const T* dense, int64_t width,
                          T* result, const Update<T>& update) {
-  for (int64_t row = begin; row < end; ++row) {
-    int64_t first = 0;
-    for (; first + 8 * kLanes<T> <= width; first += 8 * kLanes<T>)
-      tile<8>(entries, row, dense, width, first, result, update);
-    if (first + 4 * kLanes<T> <= width) {
-      tile<4>(entries, row, dense, width, first, result, update);
-      first += 4 * kLanes<T>;
-    }
-    if (first + 2 * kLanes<T> <= width) {
-      tile<2>(entries, row, dense, width, first, result, update);
-      first += 2 * kLanes<T>;
-    }
-    if (first + kLanes<T> <= width) {
-      tile<1>(entries, row, dense, width, first, result, update);
-      first += kLanes<T>;
-    }
-    if (first == width) continue;
-    // A whole vector that ends at the last column does some columns twice, with the same result, and beats
-    // single ones.
-    if (width >= kLanes<T>) {
-      tile<1>(entries, row, dense, width, width - kLanes<T>, result, update);
-    } else {
-      narrow_row(entries, row, dense, width, result, update);
-    }
-  }
+  for (int64_t row = begin; row < end; ++row) spmm_row(entries, row, dense, width, result, update);
 }
 
 template <class T>
@@ -165,6 +208,13 @@ QW_MULTIVERSION void spmm_range(const CsrView<float>& matrix, int64_t begin, int
   spmm_rows(entries, begin, end, dense, width, result, update);
 }
 
+QW_MULTIVERSION void spmm_range_far(const CsrView<float>& matrix, int64_t begin, int64_t end,
+                                    const float* dense, int64_t width, float* result,
+                                    const Update<float>& update) {
+  FarEntries<float> entries{matrix};
+  spmm_rows(entries, begin, end, dense, width, result, update);
+}
+
 QW_MULTIVERSION void spmm_range_of_nonzeros(const CsrView<float>& matrix, int64_t begin, int64_t end,
                                             const float* dense, int64_t width, float* result,
                                             const Update<float>& update) {
@@ -176,6 +226,13 @@ QW_MULTIVERSION void spmm_range(const CsrView<double>& matrix, int64_t begin, in
                                 const double* dense, int64_t width, double* result,
                                 const Update<double>& update) {
   AllEntries<double> entries{matrix};
+  spmm_rows(entries, begin, end, dense, width, result, update);
+}
+
+QW_MULTIVERSION void spmm_range_far(const CsrView<double>& matrix, int64_t begin, int64_t end,
+                                    const double* dense, int64_t width, double* result,
+                                    const Update<double>& update) {
+  FarEntries<double> entries{matrix};
   spmm_rows(entries, begin, end, dense, width, result, update);
 }
 
@@ -207,12 +264,16 @@ void for_row_ranges(const CsrView<T>& matrix, int64_t width, const Body& body) {
 }  // namespace
 
 template <class T>
-void spmm_cpu(const CsrView<T>& matrix, const T* dense, int64_t width, T* result, const Update<T>& update) {
+void spmm_cpu(const CsrView<T>& matrix, const DenseView<T>& dense, T* result, const Update<T>& update) {
+  const int64_t width = dense.width;
   // Fewer columns are not worth a list.
   const bool nonzeros = width >= 4 * kLanes<T> && has_many_zeros(matrix);
+  const bool far = is_far(dense.rows, width, sizeof(T));
+  using Range = void (*)(const CsrView<T>&, int64_t, int64_t, const T*, int64_t, T*, const Update<T>&);
+  const Range plain = far ? static_cast<Range>(spmm_range_far) : static_cast<Range>(spmm_range);
+  const Range range = nonzeros ? static_cast<Range>(spmm_range_of_nonzeros) : plain;
   for_row_ranges(matrix, width, [&](int64_t begin, int64_t end) {
-    nonzeros ? spmm_range_of_nonzeros(matrix, begin, end, dense, width, result, update)
-             : spmm_range(matrix, begin, end, dense, width, result, update);
+    range(matrix, begin, end, dense.data, width, result, update);
   });
 }
 
@@ -224,8 +285,8 @@ void sampled_products_cpu(const CsrView<T>& pattern, const T* left, const T* rig
   });
 }
 
-template void spmm_cpu(const CsrView<float>&, const float*, int64_t, float*, const Update<float>&);
-template void spmm_cpu(const CsrView<double>&, const double*, int64_t, double*, const Update<double>&);
+template void spmm_cpu(const CsrView<float>&, const DenseView<float>&, float*, const Update<float>&);
+template void spmm_cpu(const CsrView<double>&, const DenseView<double>&, double*, const Update<double>&);
 template void sampled_products_cpu(const CsrView<float>&, const float*, const float*, int64_t, float*, float,
                                    bool);
 template void sampled_products_cpu(const CsrView<double>&, const double*, const double*, int64_t, double*,

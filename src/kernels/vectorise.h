@@ -47,6 +47,24 @@ QW_INLINE void store_vector(T* target, typename VectorOf<T>::Type vector) {
   __builtin_memcpy(target, &vector, sizeof(vector));
 }
 
+// A loop over rows in no order asks for each some rows before it is used: so many that what is asked for fits
+// into what a core can wait for.
+constexpr int64_t rows_ahead(size_t bytes) { return bytes > 64 ? 8 : 16; }
+
+// Whether rows are too many for a core's own cache, where they need not be asked for.
+inline bool is_far(int64_t rows, int64_t width, size_t element) {
+  constexpr int64_t kCached = 1 << 20;
+  return rows * width * static_cast<int64_t>(element) > kCached;
+}
+
+// Has memory brought near, as far as whole cache lines go; a place beyond an array's end does no harm.
+template <size_t kBytes>
+QW_INLINE void prefetch(const void* place) {
+  const char* line = static_cast<const char*>(place);
+  for (size_t at = 0; at < kBytes; at += 64) __builtin_prefetch(line + at);
+  if constexpr (kBytes % 64 != 0) __builtin_prefetch(line + kBytes - 1);  // it may begin anywhere in a line
+}
+
 template <class T>
 inline constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));
 
@@ -78,6 +96,15 @@ class Accumulators {
   }
 
   Vector sum_[kCount] = {};
+};
+
+// None.
+template <class T>
+class Accumulators<T, 0> {
+ public:
+  QW_INLINE void add_scaled(T, const T*) {}
+  QW_INLINE void multiply(T) {}
+  QW_INLINE void store(T*) const {}
 };
 
 // Calls body(columns), for few columns with a constant: loops over them are then unrolled, and their sums

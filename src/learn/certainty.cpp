@@ -111,7 +111,7 @@ Calibration calibration_from_json(const nlohmann::ordered_json& json, const std:
 }
 
 PredictionSets::PredictionSets(Task task, int64_t width, const Calibration& calibration, double coverage)
-    : task_(task), width_(width), coverage_(coverage) {
+    : width_(width), coverage_(coverage) {
   // Validation nodes stand at the threshold itself: the rounding of another order of nodes must not put them
   // out of their sets.
   const double slack = task == Task::kRegression ? 0.0 : 1e-6;

@@ -65,6 +65,7 @@ class Counted {
     std::vector<MemoryItem> items{
         {"graph structure", structure(), false},
         {"features", features(), false},
+        {"graph times features", pass_.keeps_product && !size_.sparse_features ? features() : 0, false},
         {"parameters, gradients, Adam moments", kNumber * (4 * parameters_ + buffers_)},
         {"flow and its moments", flow()},
         {"edges of the flow", flow_structure()},

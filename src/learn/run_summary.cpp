@@ -33,6 +33,7 @@ Json part_json(const std::vector<RunResult>& results, const PartOf& part_of) {
   Json json = Json::object();
   for (size_t m = 0; m < part_of(results.front()).size(); ++m) {
     std::vector<double> values;
+    values.reserve(results.size());
     for (const RunResult& result : results) values.push_back(part_of(result)[m].second);
     json[part_of(results.front())[m].first] = spread(values);
   }

@@ -73,7 +73,7 @@ RunResult SingleRun::result() {
   if (!trainer_->failure().empty()) fail(trainer_->failure());
   const Scores scores = scaling_.undo(trainer_->best().predict());
   const Calibration calibration = calibrate(dataset_.targets, split_.val, scores);
-  const RunResult result = summarise(scores, calibration);
+  RunResult result = summarise(scores, calibration);
   if (!folder_.empty()) {
     write_run(folder_, *trainer_,
               {dataset_, split_, scores, calibration, training_.request.coverage, result});

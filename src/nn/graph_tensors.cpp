@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
 
 #include <map>
 #include <mutex>
@@ -183,7 +185,7 @@ struct GraphTensors::Storage {
 
   at::Tensor make_values(Kind kind, const at::Tensor& given) {
     const bool loops = has_loops(kind);
-    const at::Tensor values = weights(loops, given);
+    at::Tensor values = weights(loops, given);
     if (kind == kAdjacency || kind == kNeighbourhood) return values;
     // The gradient of the symmetric kind needs the order; constants have none.
     const SparsePattern& pattern = given.defined() ? ordered(loops) : products(loops);
@@ -199,6 +201,24 @@ struct GraphTensors::Storage {
     const bool all_ones = kind == kNeighbourhood && graph.weights().empty();
     if (!kept.defined()) kept = all_ones ? at::empty({0}, options) : make_values(kind, {});
     return {pattern, kept};
+  }
+
+  struct Product {
+    at::Tensor of, product;
+  };
+  std::map<int, Product> kept_products;  // by kind of matrix
+
+  at::Tensor product(Kind kind, const at::Tensor& features) {
+    const std::lock_guard<std::recursive_mutex> lock(building);
+    Product& kept = kept_products[kind];
+    if (!kept.of.is_same(features)) {
+      const c10::InferenceMode for_training_too(false);
+      const at::NoGradGuard constant;
+      const PropagationMatrix by = matrix(kind, {});
+      kept = {features, kind == kAdjacency ? spmm(by.pattern, by.values, features, features)
+                                           : spmm(by.pattern, by.values, features)};
+    }
+    return kept.product;
   }
 };
 
@@ -227,6 +247,13 @@ PropagationMatrix GraphTensors::mean(const at::Tensor& edge_weights) const {
 
 PropagationMatrix GraphTensors::neighbourhood(const at::Tensor& edge_weights) const {
   return storage_->matrix(Storage::kNeighbourhood, edge_weights);
+}
+
+at::Tensor GraphTensors::smoothed(const at::Tensor& features) const {
+  return storage_->product(Storage::kWithLoops, features);
+}
+at::Tensor GraphTensors::summed(const at::Tensor& features) const {
+  return storage_->product(Storage::kAdjacency, features);
 }
 
 const IncidenceTensors& GraphTensors::incidence() const {

@@ -74,7 +74,7 @@ void forward_on_cpu(const CsrView<T>& matrix, const Tensor& coefficients, const 
   for (int64_t k = 1; k < terms.size(0); ++k) {
     Update<T> update;
     if (k > 1) update = {2, term + (k - 2) * size, -1};
-    kernels::spmm_cpu(matrix, term + (k - 1) * size, x.size(1), term + k * size, update);
+    kernels::spmm_cpu(matrix, {term + (k - 1) * size, x.size(0), x.size(1)}, term + k * size, update);
   }
   kernels::linear_combination_cpu(term, coefficients.data_ptr<T>(), terms.size(0), size, result);
 }
@@ -151,7 +151,7 @@ class CpuSweep {
       update.second = pointer(k + 2);
       update.second_scale = -1;
     }
-    kernels::spmm_cpu(transposed, pointer(k + 1), width, pointer(k), update);
+    kernels::spmm_cpu<T>(transposed, {pointer(k + 1), transposed.rows, width}, pointer(k), update);
   }
 
  private:

@@ -93,7 +93,8 @@ at::Tensor csr_matmul_backend(const at::Tensor& offsets, const at::Tensor& colum
           kernels::Update<scalar_t> update;
           update.first = data_or_null<scalar_t>(added);
           update.first_scale = update.first == nullptr ? 0 : 1;
-          kernels::spmm_cpu(matrix, rows.data_ptr<scalar_t>(), width, result.data_ptr<scalar_t>(), update);
+          kernels::spmm_cpu(matrix, {rows.data_ptr<scalar_t>(), rows.size(0), width},
+                            result.data_ptr<scalar_t>(), update);
         },
         [&](auto stream) {
           kernels::DeviceUpdate<scalar_t> update;

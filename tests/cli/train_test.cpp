@@ -232,6 +232,24 @@ TEST(BenchCommand, CountsTheWorkOfALayer) {
   EXPECT_LE(times.at("min").get<double>() * kSteps, passed.count());
 }
 
+TEST(BenchCommand, ThreadsAreMeasuredUpToTheDefault) {
+  const json document = json_of({"bench", "threads", "--data", "csbm:nodes=300,degree=6", "--model", "mlp",
+                                 "--steps", "2", "--threads", "3", "--json"});
+  EXPECT_EQ(document.at("default"), 3);
+  std::vector<int> counts;
+  double best = 0;
+  for (const json& row : document.at("rows")) {
+    counts.push_back(row.at("threads"));
+    EXPECT_GE(row.at("of_best").get<double>(), 1.0);
+    best = std::max(best, 1.0 / row.at("of_best").get<double>());
+  }
+  EXPECT_EQ(counts, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(best, 1.0);
+  const CommandResult text = qw({"bench", "threads", "--data", "csbm:nodes=300,degree=6", "--model", "mlp",
+                                 "--steps", "2", "--threads", "2"});
+  EXPECT_NE(text.out.find(" of the best, the default\n"), std::string::npos) << text.out;
+}
+
 // LibTorch would abort, and OpenBLAS try for ever to get its buffers.
 TEST(TrainCommand, TooFewAddressesAreRefusedAtOnce) {
   const CommandResult result = test::run_command(

@@ -1,6 +1,8 @@
 // The matrices of a graph, against what their definitions say.
 #include "qw/nn/graph_tensors.h"
 
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
 #include "qw/core/parallel.h"
@@ -95,6 +97,21 @@ TEST_P(EitherGraph, EveryEntryOfAnEdgeSendsItsGradient) {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, EitherGraph, testing::Bool(),
                          [](const auto& either) { return either.param ? "directed" : "undirected"; });
+
+TEST_P(EitherGraph, ProductsWithFeaturesAreMadeOnceAndKept) {
+  const GraphTensors tensors(awkward_graph(GetParam()), at::kDouble);
+  const at::Tensor x = at::randn({6, 4}, at::kDouble), y = at::randn({6, 4}, at::kDouble);
+  at::Tensor smoothed;
+  {
+    const c10::InferenceMode first_asked_for_by_an_evaluation;
+    smoothed = tensors.smoothed(x);
+  }
+  EXPECT_FALSE(smoothed.is_inference()) << "trainings keep it for their backward pass";
+  EXPECT_TRUE(at::allclose(smoothed, dense_of(tensors.with_self_loops()).mm(x)));
+  EXPECT_TRUE(at::allclose(tensors.summed(x), dense_of(tensors.adjacency()).mm(x) + x));
+  EXPECT_TRUE(tensors.smoothed(x).is_same(smoothed));
+  EXPECT_TRUE(at::allclose(tensors.smoothed(y), dense_of(tensors.with_self_loops()).mm(y)));
+}
 
 TEST(GraphTensors, AreTheSameForAnyNumberOfThreads) {
   const Graph graph = make_csbm({.nodes = 20'000, .degree = 12, .features = 0}).graph;

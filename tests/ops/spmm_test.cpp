@@ -151,6 +151,21 @@ TEST(Spmm, NarrowRowsOfManyEntries) {
   for (const int64_t width : {3, 15}) expect_rows_of(lengths, width, at::kDouble);
 }
 
+// A dense matrix that no core's cache holds is read by another loop.
+TEST(Spmm, RowsOfALargeMatrix) {
+  constexpr int64_t kRows = 6000;
+  const at::Tensor columns = at::randint(0, kRows, {4 * kRows}, at::kInt);
+  const at::Tensor offsets = at::arange(0, 4 * kRows + 1, 4, at::kLong), none = at::empty({0}, at::kLong);
+  const at::Tensor values = at::randint(-2, 3, {4 * kRows}, at::kFloat);
+  const at::Tensor rows = at::repeat_interleave(at::full({kRows}, 4, at::kLong));
+  for (const int64_t width : {45, 61, 64, 67, 129}) {
+    const at::Tensor x = at::randint(-2, 3, {kRows, width}, at::kFloat);
+    const at::Tensor entries = values.unsqueeze(1) * x.index_select(0, columns);
+    const at::Tensor expected = at::zeros({kRows, width}).index_add(0, rows, entries);
+    EXPECT_TRUE(at::equal(ops::csr_matmul(offsets, columns, none, values, x), expected)) << width;
+  }
+}
+
 // Enough entries that rows of more than 4,096 are worth several blocks; two such rows begin in one piece of
 // 4,096, one ends at the end of such a piece.
 TEST(Spmm, HubsOfLargeMatrices) {

@@ -52,7 +52,6 @@ class PredictionSets {
   std::pair<bool, bool> label(int64_t label, double probability) const;
 
  private:
-  Task task_;
   int64_t width_;
   double coverage_;
   std::vector<double> thresholds_;

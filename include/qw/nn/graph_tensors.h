@@ -47,6 +47,10 @@ class GraphTensors {
   // over neighbours and oneself.
   PropagationMatrix neighbourhood(const at::Tensor& edge_weights = {}) const;
 
+  // with_self_loops() x, and adjacency() x + x, of dense features that stay as they are: made once and kept.
+  at::Tensor smoothed(const at::Tensor& features) const;
+  at::Tensor summed(const at::Tensor& features) const;
+
   // S, for flows on all edges.
   const IncidenceTensors& incidence() const;
 

@@ -73,6 +73,7 @@ struct PassMemory {
   int64_t moment_per_node = 0;       // gradients and what a layer makes on its way
   int64_t per_entry = 0;             // of the matrix, both together
   int64_t feature_copies = 0;        // of the numbers that the features store
+  bool keeps_product = false;        // of the matrix and dense features, for all runs
 };
 
 // A network. Models derive from it and add their parameters in their constructor.

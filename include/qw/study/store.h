@@ -31,7 +31,7 @@ struct Trial {
   int64_t run = 0;     // from 0
 
   // By config, then by run.
-  auto operator<=>(const Trial&) const = default;
+  auto operator<=>(const Trial&) const = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
 // The primary validation metric of every trial that is done; NaN where it failed.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <memory>
 
 #include "cli/learn/commands.h"
@@ -13,6 +14,7 @@
 #include "learn/device.h"
 #include "learn/learn_options.h"
 #include "nn/model_options.h"
+#include "ops/kept_memory.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 #include "qw/core/work.h"
@@ -216,6 +218,72 @@ void bench_step(const StepOptions& options, const GlobalOptions& global) {
       static_cast<double>(timing.per_step.bytes) / seconds / 1e9, peak_rss_mb()));
 }
 
+// 1, 2, 3, 4, 6, 8, 12, 16 and so on, and the last.
+std::vector<int> thread_counts(int last) {
+  std::vector<int> counts;
+  for (int power = 1; power < last; power *= 2) {
+    counts.push_back(power);
+    if (power > 1 && power / 2 * 3 < last) counts.push_back(power / 2 * 3);
+  }
+  counts.push_back(last);
+  return counts;
+}
+
+// By turns, since other work on the machine comes and goes: of each number of threads the best turn.
+std::vector<double> measure_by_threads(Bench& bench, const StepOptions& options,
+                                       const std::vector<int>& counts) {
+  constexpr int kTurns = 3;
+  std::vector<double> best(counts.size(), std::numeric_limits<double>::infinity());
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (size_t k = 0; k < counts.size(); ++k) {
+      set_thread_count(counts[k]);
+      const Timing timing = measure(bench, options);
+      best[k] = std::min(best[k], timing.milliseconds[timing.milliseconds.size() / 2]);
+    }
+  }
+  set_thread_count(counts.back());
+  return best;
+}
+
+void bench_threads(const StepOptions& options, const GlobalOptions& global) {
+  use_threads_in_libtorch();
+  const Dataset dataset = load(options.data);
+  Bench bench(dataset, options);
+  const std::vector<int> counts = thread_counts(thread_count());
+  const std::vector<double> times = measure_by_threads(bench, options, counts);
+  const double fastest = *std::min_element(times.begin(), times.end());
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  std::string text = fmt::format("{}, {}, {}: milliseconds per training step by --threads\n", dataset.name,
+                                 options.model, options.learn.solver);
+  for (size_t k = 0; k < counts.size(); ++k) {
+    const double behind = times[k] / fastest;
+    rows.push_back({{"threads", counts[k]}, {"step_ms", times[k]}, {"of_best", behind}});
+    text += fmt::format("{:>4}  {:10.4f}  {:5.2f} of the best{}\n", counts[k], times[k], behind,
+                        k + 1 == counts.size() ? ", the default" : "");
+  }
+  if (!global.json) return print_text(text);
+  print_json({{"data", dataset.name},
+              {"model", options.model},
+              {"solver", options.learn.solver},
+              {"default", counts.back()},
+              {"rows", rows}});
+}
+
+// What both commands take.
+void add_step_options(CLI::App& command, FieldTable& table, StepOptions& options) {
+  add_data_options(command, options.data);
+  std::vector<std::string> names;
+  for (const ModelInfo& info : models()) names.push_back(info.name);
+  table.add_choice("model", options.model, names, "the network: " + join(names, ", "));
+  table.add("split", options.split, "SPEC", "which nodes train (see qw data split)");
+  table.add("steps", options.steps, {0, 1e9}, "steps to measure; 0: as many as fit into --seconds");
+  table.add("warmup", options.warmup, {0, 1e6}, "steps before measuring");
+  table.add("seconds", options.seconds, {0, 1e6}, "time to measure, without --steps");
+  add_options(command, table);
+  add_options(command, model_fields(options.model_options));
+  add_options(command, learn_fields(options.learn));
+}
+
 }  // namespace
 
 void use_threads_in_libtorch() {
@@ -237,30 +305,28 @@ void use_threads_in_libtorch() {
                     human_bytes(static_cast<double>(room)), fitting));
     set_thread_count(static_cast<int>(fitting));
   }
-  at::set_num_threads(thread_count());
+  // Parallel work is qw's own: threads of LibTorch, which wait by looking, would stand in its way.
+  at::set_num_threads(1);
+  keep_memory_of_tensors();
 }
 
 void add_bench_command(CLI::App& app, const GlobalOptions& global) {
-  CLI::App* bench = app.add_subcommand("bench", "measure a training step, or the flow's part of it");
+  CLI::App* bench =
+      app.add_subcommand("bench", "measure a training step, or the flow's part of it, or what threads bring");
   bench->require_subcommand(1);
   bench->fallthrough();
-  auto options = std::make_shared<StepOptions>();
+  auto step_options = std::make_shared<StepOptions>();
   CLI::App* step = bench->add_subcommand("step", "time of one training step: forward, loss, backward, Adam");
-  add_data_options(*step, options->data);
-  std::vector<std::string> names;
-  for (const ModelInfo& info : models()) names.push_back(info.name);
-  FieldTable table("qw bench step");
-  table.add_choice("model", options->model, names, "the network: " + join(names, ", "));
-  table.add("split", options->split, "SPEC", "which nodes train (see qw data split)");
-  table.add("device", options->device, "NAME", "cpu, cuda or cuda:N");
-  table.add("runs", options->runs, {1, 1000}, "trainings that take their steps together");
-  table.add("steps", options->steps, {0, 1e9}, "steps to measure; 0: as many as fit into --seconds");
-  table.add("warmup", options->warmup, {0, 1e6}, "steps before measuring");
-  table.add("seconds", options->seconds, {0, 1e6}, "time to measure, without --steps");
-  add_options(*step, table);
-  add_options(*step, model_fields(options->model_options));
-  add_options(*step, learn_fields(options->learn));
-  step->callback([options, &global] { bench_step(*options, global); });
+  FieldTable of_step("qw bench step");
+  of_step.add("device", step_options->device, "NAME", "cpu, cuda or cuda:N");
+  of_step.add("runs", step_options->runs, {1, 1000}, "trainings that take their steps together");
+  add_step_options(*step, of_step, *step_options);
+  step->callback([step_options, &global] { bench_step(*step_options, global); });
+  auto thread_options = std::make_shared<StepOptions>();
+  CLI::App* threads = bench->add_subcommand("threads", "time of a step on the CPU by the number of threads");
+  FieldTable of_threads("qw bench threads");
+  add_step_options(*threads, of_threads, *thread_options);
+  threads->callback([thread_options, &global] { bench_threads(*thread_options, global); });
   add_flow_bench(*bench, global);
 }
 

@@ -302,6 +302,7 @@ void write_presets(const std::vector<std::string>& stores, const std::string& ou
     for (const Preset& preset : read_presets(out)) all.try_emplace(preset.name, FoundPreset{preset, 0});
   }
   std::vector<Preset> sorted;
+  sorted.reserve(all.size());
   for (const auto& [name, found] : all) sorted.push_back(found.preset);
   const std::string text = presets_text(sorted);
   if (out.empty()) return print_text(text);

@@ -16,7 +16,7 @@ class Bregman : public Learner {
   StepReport step(int64_t epoch) override {
     const at::Tensor scores = forward(true, epoch);
     const auto [value, gradient] = weighed(scores, input_.options.lambda);
-    const StepReport report = report_with_flow(value);
+    StepReport report = report_with_flow(value);
     descend(scores, gradient);
     flow_->step(gradient);
     return report;

@@ -13,6 +13,11 @@ DropoutKey dropout_key(const ModelInput& input, DropoutPlace place, int64_t laye
   return {input.seed, input.epoch, static_cast<int64_t>(place) + layer};
 }
 
+bool is_constant(const ModelInput& input, const NodeMatrix& x) {
+  if (input.edge_weights.defined() || input.features.is_sparse() || x.is_sparse()) return false;
+  return x.dense().is_same(input.features.dense()) && !x.dense().requires_grad();
+}
+
 std::vector<int64_t> layer_widths(const ModelShape& shape, const ModelOptions& options) {
   std::vector<int64_t> widths(options.layers + 1, options.hidden);
   widths.front() = shape.inputs;

@@ -13,6 +13,10 @@ namespace qw {
 enum class DropoutPlace : int64_t { kLayer = 0, kAttention = 1000, kPropagation = 2000 };
 DropoutKey dropout_key(const ModelInput& input, DropoutPlace place, int64_t layer = 0);
 
+// Whether x is the features as they are, dense, and the matrix over the nodes is the graph's own: then their
+// product is the same in every pass, and GraphTensors keeps it.
+bool is_constant(const ModelInput& input, const NodeMatrix& x);
+
 // A layer's output, its bias not yet added.
 struct LayerOutput {
   at::Tensor rows;

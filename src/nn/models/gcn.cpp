@@ -24,7 +24,9 @@ class Gcn : public Model {
   at::Tensor forward(const ModelInput& input) override {
     const PropagationMatrix matrix = input.graph.with_self_loops(input.edge_weights);
     return stack_.run(input, [&](int64_t layer, const NodeMatrix& x) {
-      const LayerOutput mapped = layers_[layer - 1].apply(x);
+      const Linear& linear = layers_[layer - 1];
+      if (is_constant(input, x)) return linear.apply(input.graph.smoothed(x.dense()));
+      const LayerOutput mapped = linear.apply(x);
       return LayerOutput{spmm(matrix.pattern, matrix.values, mapped.rows), mapped.bias};
     });
   }
@@ -33,6 +35,7 @@ class Gcn : public Model {
     PassMemory memory = stack_.pass_memory(edge_weights ? 1 : 0);
     memory.graph = GraphUse::kPattern;
     memory.self_loops = true;
+    memory.keeps_product = !edge_weights;
     if (edge_weights) memory.per_entry = PassMemory::kLearnedValues;
     return memory;
   }

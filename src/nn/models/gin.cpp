@@ -29,8 +29,10 @@ class Gin : public Model {
     const PropagationMatrix matrix = input.graph.adjacency(input.edge_weights);
     return stack_.run(input, [&](int64_t layer, const NodeMatrix& x) {
       const Convolution& convolution = layers_[layer - 1];
-      const LayerOutput mapped = convolution.first.apply(x);
-      const at::Tensor sum = spmm(matrix.pattern, matrix.values, mapped.rows, mapped.rows);
+      const bool constant = is_constant(input, x);
+      const LayerOutput mapped = convolution.first.apply(constant ? input.graph.summed(x.dense()) : x);
+      const at::Tensor sum =
+          constant ? mapped.rows : spmm(matrix.pattern, matrix.values, mapped.rows, mapped.rows);
       return convolution.second.apply(activate(sum, mapped.bias, Activation::kRelu));
     });
   }
@@ -39,6 +41,7 @@ class Gin : public Model {
   PassMemory pass_memory(bool edge_weights) const override {
     PassMemory memory = stack_.pass_memory();
     memory.graph = GraphUse::kPattern;
+    memory.keeps_product = !edge_weights;
     for (const Convolution& convolution : layers_) {
       const int64_t hidden = convolution.first.weight.size(0);
       memory.kept_per_node += edge_weights ? 2 * hidden : hidden;
