@@ -84,10 +84,12 @@ install: installed ## install under PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)
 
 tarball: installed ## a relocatable archive in build/PRESET/packages
+	@rm -f $(BUILD)/packages/*.tar.gz
 	cpack --config $(BUILD)/CPackConfig.cmake -G TGZ
 
 deb: installed ## Debian packages qw, libqw0 and libqw-dev in build/PRESET/packages
 	@tools/install_packages.sh package
+	@rm -f $(BUILD)/packages/*.deb
 	cpack --config $(BUILD)/CPackConfig.cmake -G DEB
 
 test-packages: tarball deb ## lintian; unpack the archive and install the packages in a throw-away root, and train there
