@@ -1,5 +1,6 @@
 #include "qw/nn/model_file.h"
 
+#include <ATen/Functions.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -117,6 +117,7 @@ void copy_by_name(const std::vector<Buffer>& tensors, const std::vector<Buffer>&
   for (const Buffer& given : tensors) {
     if (named(into, given.name) != into.end()) continue;
     std::vector<std::string> known;
+    known.reserve(into.size());
     for (const Buffer& target : into) known.push_back(target.name);
     fail(fmt::format("{}: tensor {}", from, unknown_name(given.name, known)));
   }

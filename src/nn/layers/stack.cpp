@@ -1,6 +1,7 @@
 #include "nn/layers/stack.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
 #include <algorithm>

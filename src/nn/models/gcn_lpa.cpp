@@ -2,6 +2,7 @@
 // normalised by a softmax over each row. Training adds the loss of label propagation over the same matrix,
 // which learned_adjacency gives; see the solver gcn-lpa.
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
 #include "nn/layers/linear.h"
