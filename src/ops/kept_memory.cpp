@@ -108,14 +108,14 @@ class TensorMemory : public c10::Allocator {
  public:
   explicit TensorMemory(c10::Allocator& others) : others_(others) {}
 
-  // As LibTorch 2 declares it and as 1 does; none says override, since one of them does not.
+  // As LibTorch 2 declares it and as 1 does. One of them does not override, so none says it.
   c10::DataPtr allocate(size_t bytes) { return make(bytes); }        // NOLINT(modernize-use-override)
   c10::DataPtr allocate(size_t bytes) const { return make(bytes); }  // NOLINT(modernize-use-override)
   void copy_data(void* to, const void* from, size_t bytes) const {   // NOLINT(modernize-use-override)
     std::memcpy(to, from, bytes);
   }
 
-  c10::DeleterFnPtr raw_deleter() const override {
+  c10::DeleterFnPtr raw_deleter() const {  // NOLINT(modernize-use-override)
     return [](void* block) {
       if (!keeper().give(block)) c10::GetDefaultCPUAllocator()->raw_deallocate(block);
     };
