@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -57,14 +58,15 @@ class Keeper {
 
   KeptMemory now() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return {static_cast<int64_t>(in_use_), static_cast<int64_t>(kept_)};
+    return {static_cast<int64_t>(in_use_), static_cast<int64_t>(kept_), static_cast<int64_t>(most_in_use_)};
   }
 
  private:
-  // The smallest that is not much too large.
+  // The smallest that is not much too large; of several the last one kept, which the caches know best.
   void* take_kept(size_t size) {
-    const auto found = blocks_.lower_bound(size);
+    auto found = blocks_.lower_bound(size);
     if (found == blocks_.end() || found->first > size + size / 8) return nullptr;
+    found = std::prev(blocks_.upper_bound(found->first));
     void* block = found->second;
     kept_ -= found->first;
     blocks_.erase(found);

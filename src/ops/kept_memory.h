@@ -14,10 +14,11 @@ namespace qw {
 // program.
 void keep_memory_of_tensors();
 
-// Bytes of large tensors: in use, and kept for others.
+// Bytes of large tensors.
 struct KeptMemory {
   int64_t in_use = 0;
-  int64_t kept = 0;
+  int64_t kept = 0;  // for others
+  int64_t most_in_use = 0;
 };
 KeptMemory kept_memory();
 

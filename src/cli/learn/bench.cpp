@@ -197,7 +197,7 @@ nlohmann::ordered_json as_json(const Dataset& dataset, const StepOptions& option
 }
 
 void bench_step(const StepOptions& options, const GlobalOptions& global) {
-  use_threads_in_libtorch();
+  prepare_libtorch();
   const Dataset dataset = load(options.data);
   Bench bench(dataset, options);
   const Timing timing = measure(bench, options);
@@ -246,7 +246,7 @@ std::vector<double> measure_by_threads(Bench& bench, const StepOptions& options,
 }
 
 void bench_threads(const StepOptions& options, const GlobalOptions& global) {
-  use_threads_in_libtorch();
+  prepare_libtorch();
   const Dataset dataset = load(options.data);
   Bench bench(dataset, options);
   const std::vector<int> counts = thread_counts(thread_count());
@@ -286,7 +286,7 @@ void add_step_options(CLI::App& command, FieldTable& table, StepOptions& options
 
 }  // namespace
 
-void use_threads_in_libtorch() {
+void prepare_libtorch() {
   // OpenBLAS maps a buffer for each thread that multiplies, and tries for ever where there is no room.
 #if defined(__aarch64__)
   constexpr int64_t kBuffer = int64_t{32} << 20;

@@ -52,7 +52,7 @@ double seconds_of(const at::Device& device, int64_t repeats, const std::function
 // The bytes that a step cannot avoid: flow and moments read and written, the ends of the edges, the residual
 // once. Heads ascend, as those of a graph do.
 void bench_flow(const FlowBenchOptions& options, const GlobalOptions& global) {
-  use_threads_in_libtorch();
+  prepare_libtorch();
   const at::Device device = device_named(options.device);
   const at::TensorOptions tensors = at::TensorOptions(at::kFloat).device(device);
   const int64_t nodes = std::max<int64_t>(1, 2 * options.edges / std::max<int64_t>(1, options.degree));

@@ -20,7 +20,7 @@ DataArguments data_from_json(const nlohmann::ordered_json& json, const std::stri
 
 double peak_rss_mb();
 
-// Tells LibTorch how many threads to use: called by every command before its first tensor.
-void use_threads_in_libtorch();
+// Threads and memory of LibTorch: called by every command before its first tensor.
+void prepare_libtorch();
 
 }  // namespace qw::cli

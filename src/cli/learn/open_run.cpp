@@ -136,7 +136,7 @@ DataArguments data_as_trained(const DataArguments& given, const TrainRequest& re
 }
 
 OpenedRun open_run(const RunArguments& arguments) {
-  use_threads_in_libtorch();
+  prepare_libtorch();
   if (!names_data(arguments.data)) refuse_without_data(arguments);
   const std::string config = (std::filesystem::path(arguments.folder) / "config.json").string();
   OpenedRun opened;

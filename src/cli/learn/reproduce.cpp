@@ -98,7 +98,7 @@ void write_figure(const std::filesystem::path& path, const std::string& svg, boo
 }
 
 void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global) {
-  use_threads_in_libtorch();
+  prepare_libtorch();
   if (!arguments.show) device_named(arguments.device);  // refused before anything is made
   const std::vector<Experiment> experiments = experiments_of(arguments);
   const std::filesystem::path folder = arguments.out;

@@ -185,7 +185,7 @@ void check_bases(const std::vector<SweepCell>& cells, const std::vector<MissingB
 }
 
 void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
-  use_threads_in_libtorch();
+  prepare_libtorch();
   Json description = description_of(arguments.what);
   const std::pair<const char*, int64_t> instead[] = {
       {"samples", arguments.samples}, {"first_runs", arguments.first_runs}, {"runs", arguments.runs}};

@@ -255,7 +255,7 @@ std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArgument
 }
 
 void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
-  use_threads_in_libtorch();
+  prepare_libtorch();
   const Dataset dataset = complete_request(command, arguments);
   arguments.request.command = command_line();
   suit_request(command, dataset, arguments);
