@@ -57,6 +57,12 @@ int64_t available_addresses() {
   return std::max<int64_t>(static_cast<int64_t>(limit.rlim_cur) - used, 1);
 }
 
+int64_t resident_memory() {
+  int64_t mapped = 0, resident = 0;  // pages
+  std::ifstream("/proc/self/statm") >> mapped >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
 int64_t available_memory() {
   const int64_t least = std::min({left_by_system(), left_by_control_group(), available_addresses()});
   return least == kUnlimited ? 0 : least;

@@ -9,6 +9,8 @@ namespace qw {
 // Bytes that this process may still take: the least of what the system has without swapping, what the control
 // group leaves (memory.max) and what `ulimit -v` leaves. 0: nobody says.
 int64_t available_memory();
+// Bytes that this process holds in memory now; 0 where the system does not say.
+int64_t resident_memory();
 // Bytes of addresses that `ulimit -v` leaves; the largest number without a limit.
 int64_t available_addresses();
 

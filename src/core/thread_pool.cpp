@@ -4,10 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace qw {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 // A step of a training has gaps of tens of microseconds between its loops; to be woken takes as long.
 constexpr auto kPatience = std::chrono::microseconds(100);
 constexpr size_t kCacheLine = 64;
+constexpr int kMostHelpers = 1023;
 
 thread_local bool in_a_task = false;
 
@@ -47,14 +48,12 @@ class ThreadPool {
     const std::unique_lock<std::mutex> mine(one_caller_, std::try_to_lock);
     if (!mine) return false;
     add_helpers(threads - 1);
-    const int helpers = std::min(threads - 1, static_cast<int>(helpers_.size()));
     body_ = &body;
-    wanted_.store(helpers, std::memory_order_relaxed);
+    wanted_.store(std::min(threads - 1, started_), std::memory_order_relaxed);
     unfinished_.store(tasks, std::memory_order_relaxed);
     next_and_tasks_.store(static_cast<uint64_t>(tasks) << 32);
-    for (int helper = 0; helper < helpers; ++helper) wake(helpers_[helper]);
     in_a_task = true;
-    take_tasks();
+    take_tasks(0);
     in_a_task = false;
     wait_for_all();
     return true;
@@ -68,13 +67,12 @@ class ThreadPool {
 
   // As many as are wanted and the system gives. They end with the process.
   void add_helpers(int count) {
-    while (static_cast<int>(helpers_.size()) < count) {
-      Helper& helper = helpers_.emplace_back();
-      helper.index = static_cast<int>(helpers_.size()) - 1;
+    for (; started_ < std::min(count, kMostHelpers); ++started_) {
+      Helper& helper = helpers_[started_];
+      helper.index = started_;
       try {
         std::thread([this, &helper] { help(helper); }).detach();
       } catch (const std::system_error&) {
-        helpers_.pop_back();
         return;
       }
     }
@@ -84,7 +82,7 @@ class ThreadPool {
     in_a_task = true;
     for (;;) {
       if (!watch_for([&] { return has_task_for(helper); })) sleep(helper);
-      take_tasks();
+      take_tasks(2 * helper.index + 2);
     }
   }
 
@@ -103,21 +101,24 @@ class ThreadPool {
     }
   }
 
-  static void wake(Helper& helper) {
-    if (helper.asleep.load() == 0) return;
-    helper.asleep.store(0);
-    helper.asleep.notify_one();
+  void wake(int index) {
+    std::atomic<uint32_t>& asleep = helpers_[index].asleep;
+    if (asleep.load() != 0 && asleep.exchange(0) != 0) asleep.notify_one();
   }
 
   // What a thread has taken keeps the caller from going on, and so the rest of this as it is. A thread that
   // is late may take a task of a later call: one is as good as another.
-  void take_tasks() {
+  // To wake a thread takes microseconds. So the caller wakes the first two, and each helper the two that
+  // are its own.
+  void take_tasks(int first_to_wake) {
     for (;;) {
       const uint64_t look = next_and_tasks_.load(std::memory_order_relaxed);
       if (static_cast<uint32_t>(look) >= (look >> 32)) return;
       const uint64_t taken = next_and_tasks_.fetch_add(1, std::memory_order_acquire);
       const auto task = static_cast<uint32_t>(taken);
       if (task >= (taken >> 32)) return;
+      const int wanted = wanted_.load(std::memory_order_relaxed);
+      for (int index = first_to_wake; index < std::min(first_to_wake + 2, wanted); ++index) wake(index);
       (*body_)(static_cast<int>(task));
       if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
     }
@@ -132,7 +133,8 @@ class ThreadPool {
   }
 
   std::mutex one_caller_;
-  std::deque<Helper> helpers_;  // none moves
+  std::vector<Helper> helpers_{kMostHelpers};  // none moves: threads look at each other's
+  int started_ = 0;
   const std::function<void(int task)>* body_ = nullptr;
   std::atomic<int> wanted_{0};
   alignas(kCacheLine) std::atomic<uint64_t> next_and_tasks_{0};  // the next task below, their number above

@@ -26,7 +26,7 @@ TEST(DryRun, SaysWhatWouldBeDoneAndLeavesNothing) {
   for (const char* text :
        {"csbm, gcn, proximal on cpu: 3 runs of at most 70 epochs, 2 at once; 1,283 parameters each",
         "300 nodes, 900 edges, of which ", "graph structure", "flow and its moments", "best state kept",
-        "needs about ", " that cpu has"}) {
+        "needs about ", " that cpu has; with the data and LibTorch the process will hold "}) {
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
   }
   EXPECT_FALSE(std::filesystem::exists(folder));
@@ -53,6 +53,23 @@ TEST(DryRun, HasTheSameInJson) {
   EXPECT_EQ(plan.at("bytes"), once + 2 * each_run);
   EXPECT_TRUE(plan.at("fits").get<bool>());
   EXPECT_GT(plan.at("device_bytes"), plan.at("bytes"));
+}
+
+// 200,000 nodes, so that LibTorch's own memory is the smaller part.
+TEST(DryRun, KnowsThePeakOfTheProcess) {
+  const std::string graph = "csbm:nodes=200000,degree=10,features=64,classes=4,seed=1";
+  for (const char* model : {"gcn", "gat", "chebnetii"}) {
+    const std::vector<std::string> training{"train",    "--data",    graph,         "--model",    model,
+                                            "--solver", "bregman",   "--epochs",    "2",          "--runs",
+                                            "1",        "--threads", "2",           "--patience", "0",
+                                            "--quiet",  "--json",    "--baselines", "none"};
+    std::vector<std::string> planning = training;
+    planning.push_back("--dry-run");
+    const double planned = json_of(planning).at("process_bytes").get<double>();
+    const double peak = json_of(training).at("peak_rss_mb").get<double>() * 1024 * 1024;
+    EXPECT_NEAR(planned / peak, 1, 0.1)
+        << model << ": planned " << planned / 1e6 << " MB, peak " << peak / 1e6;
+  }
 }
 
 TEST(DryRun, PlansForAGpuThatIsElsewhere) {

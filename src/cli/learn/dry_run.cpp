@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/table.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "qw/learn/memory_plan.h"
 
@@ -10,6 +11,14 @@ namespace qw::cli {
 namespace {
 
 std::string bytes_text(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+// What the whole process will hold at most: the data as it was loaded and LibTorch are there already, and a
+// tenth of the tensors' memory is kept for the next ones (ops/kept_memory.h). 0 for a GPU, whose plan counts
+// its own memory alone.
+int64_t process_bytes(const MemoryPlan& plan) {
+  const int64_t resident = resident_memory();
+  return resident > 0 && device_of(plan.request).is_cpu() ? resident + plan.total() + plan.total() / 10 : 0;
+}
 
 std::string as_text(const Dataset& dataset, const MemoryPlan& plan, int64_t available) {
   const TrainRequest& request = plan.request;
@@ -31,8 +40,11 @@ std::string as_text(const Dataset& dataset, const MemoryPlan& plan, int64_t avai
     return text + fmt::format("needs about {}; what {} has is not known here\n", bytes_text(plan.total()),
                               request.device);
   if (plan.total() > available) return text + what_would_fit(plan, available) + "\n";
-  return text + fmt::format("needs about {} of the {} that {} has\n", bytes_text(plan.total()),
-                            bytes_text(available), request.device);
+  text += fmt::format("needs about {} of the {} that {} has", bytes_text(plan.total()), bytes_text(available),
+                      request.device);
+  if (const int64_t process = process_bytes(plan); process > 0)
+    text += fmt::format("; with the data and LibTorch the process will hold {}", bytes_text(process));
+  return text + "\n";
 }
 
 nlohmann::ordered_json as_json_document(const Dataset& dataset, const MemoryPlan& plan, int64_t available) {
@@ -51,6 +63,7 @@ nlohmann::ordered_json as_json_document(const Dataset& dataset, const MemoryPlan
                                   {"bytes_once", plan.once()},
                                   {"bytes_each_run", plan.each_run()},
                                   {"bytes", plan.total()}};
+  if (const int64_t process = process_bytes(plan); process > 0) document["process_bytes"] = process;
   document["device_bytes"] = nullptr;
   if (available > 0) document["device_bytes"] = available;
   if (available > 0) document["fits"] = plan.total() <= available;
