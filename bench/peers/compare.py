@@ -3,6 +3,7 @@
 
     bench/peers/compare.py
     bench/peers/compare.py --data cora --model gcn --model gat --require-mean 5 --require-min 2
+    bench/peers/compare.py --large --model gcn --rounds 1
 
 The two take turns, because machines are noisy, and the smallest median of each one's rounds counts.
 """
@@ -18,6 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DATA = ["cora", "chameleon", "squirrel", "photo"]
+LARGE = ["csbm:nodes=20000,degree=10", "csbm:nodes=200000,degree=10", "csbm:nodes=2000000,degree=10"]  # 10^5 to 10^7 edges
 MODELS = ["gcn", "gat", "gin", "graphsage", "appnp", "bernnet", "chebnetii", "gcn-lpa"]
 FAILED = 2  # the exit status when something does not run; 1: a required ratio is not met
 
@@ -82,7 +84,7 @@ class Comparison:
 
     def run_torch(self, data: str, model: str) -> dict:
         options = self.options
-        command = ["/usr/bin/python3", str(HERE / "torch_gnn.py"), "--model", model, "--threads", str(options.threads)]
+        command = [sys.executable, str(HERE / "torch_gnn.py"), "--model", model, "--threads", str(options.threads)]
         command += ["--data", f"{self.stem(data)}.npz", "--split", f"{self.stem(data)}.json"]
         command += ["--seconds", str(options.seconds), "--style", options.style]
         command += ["--loss", options.loss, "--json"]
@@ -113,6 +115,7 @@ def unmet(totals: dict, options: argparse.Namespace) -> list[str]:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", action="append", help=f"may be repeated; default {' '.join(DATA)}")
+    parser.add_argument("--large", action="store_true", help=f"adds generated graphs: {' '.join(LARGE)}")
     parser.add_argument("--model", action="append", choices=MODELS, help="may be repeated; default all")
     parser.add_argument("--qw", default=str(ROOT / "build" / "release" / "qw"), metavar="PATH", help="the program")
     parser.add_argument("--folder", default=str(ROOT / "build" / "peers"), help="where converted data goes")
@@ -138,7 +141,7 @@ def compare(options: argparse.Namespace) -> int:
     table = sys.stderr if options.json else sys.stdout
     print(f"{'data':12} {'model':12}{'qw ms':>10}{'torch ms':>12}{'ratio':>9}", file=table)
     results = []
-    for data in options.data or DATA:
+    for data in (options.data or ([] if options.large else DATA)) + (LARGE if options.large else []):
         comparison.prepare(data)
         for model in options.model or models_for(options.loss):
             result = comparison.measure(data, model)
