@@ -15,6 +15,7 @@
 #include "qw/ops/graph_attention.h"
 #include "qw/ops/incidence.h"
 #include "qw/ops/normalise.h"
+#include "qw/ops/qw_loss.h"
 #include "qw/ops/spmm.h"
 #include "qw/ops/step_clock.h"
 #include "qw/ops/wasserstein.h"

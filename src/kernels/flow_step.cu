@@ -99,9 +99,10 @@ struct FlowStep {
 
   __device__ Edge<T> edge_at(int64_t edge) const {
     const int64_t e = edge < view.edges ? edge : view.edges - 1;
+    const T cost = view.costs == nullptr ? T{1} : __ldg(view.costs + e);
+    if (view.residual == nullptr) return {nullptr, nullptr, cost};
     return {view.residual + __ldg(view.heads + e) * view.width,
-            view.residual + __ldg(view.tails + e) * view.width,
-            view.costs == nullptr ? T{1} : __ldg(view.costs + e)};
+            view.residual + __ldg(view.tails + e) * view.width, cost};
   }
 
   // The smooth part of the gradient without extra, and the costs, of four elements.
@@ -133,7 +134,7 @@ struct FlowStep {
         at = edge_at(edge + (c + k) / width);
         place = (c + k) % width;
       }
-      gradient[k] = __ldg(at.head + place) - __ldg(at.tail + place);
+      gradient[k] = at.head == nullptr ? T{0} : __ldg(at.head + place) - __ldg(at.tail + place);
       cost[k] = at.cost;
     }
   }
@@ -154,6 +155,11 @@ struct FlowStep {
       if (view.extra != nullptr) load_singly(view.extra + i, left, extra);
     }
     gather(edge, column, gradient, cost);
+    if (view.cost_share != nullptr) {
+      const T share = __ldg(view.cost_share);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) extra[k] -= share * zero_where(flow[k] == 0, copysign(cost[k], flow[k]));
+    }
     T size = 0;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -197,7 +203,8 @@ template <bool kProximal, bool kDirected, class T>
 void launch_step(const FlowStepRule& rule, const StepNumber& step, const FlowView<T>& view, double* sums,
                  Stream stream) {
   const bool by_quads = aligned_for_quads(view.flow, view.first_moment, view.second_moment, view.extra);
-  const bool rows_by_quads = view.width % 4 == 0 && aligned_for_quads(view.residual);
+  const bool rows_by_quads =
+      view.residual != nullptr && view.width % 4 == 0 && aligned_for_quads(view.residual);
   const uint64_t width = view.width;
   // Exact up to 2^32 / width; what is divided is below width + kElements.
   const bool by_product = width > 1 && (width + kElements) * width < (uint64_t{1} << 32);

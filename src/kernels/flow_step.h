@@ -26,8 +26,10 @@ struct FlowView {
   T* flow;            // [edges, width]
   T* first_moment;    // [edges, width]
   T* second_moment;   // [edges, width]
-  const T* residual;  // [nodes, width]
+  const T* residual;  // null or [nodes, width]
   const T* extra;     // null or [edges, width]
+  const T*
+      cost_share;  // null or [1]: so much of cost * sign(flow) is in `extra`, and no part of the gradient
   const int32_t* heads;
   const int32_t* tails;
   const T* costs;  // null or [edges]

@@ -32,18 +32,23 @@ QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __
                       T* __restrict cost) {
   const int64_t width = view.width, last = view.edges - 1;
   const bool far = is_far(view.edges, width, sizeof(T));  // heads ascend
-  with_columns(
-      width, [&](auto columns) __attribute__((always_inline)) {
-        T* __restrict to = gradient;
-        for (int64_t e = begin; e < end; ++e, to += columns) {
-          if (far)
-            prefetch<sizeof(T)>(view.residual +
-                                view.tails[std::min(e + rows_ahead(sizeof(T)), last)] * columns);
-          const T* __restrict head = view.residual + view.heads[e] * columns;
-          const T* __restrict tail = view.residual + view.tails[e] * columns;
-          for (int64_t c = 0; c < columns; ++c) to[c] = head[c] - tail[c];
-        }
-      });
+  if (view.residual == nullptr) {
+    std::fill_n(gradient, (end - begin) * width, T{0});
+  } else {
+    with_columns(
+        width, [&](auto columns) __attribute__((always_inline)) {
+          T* __restrict to = gradient;
+          for (int64_t e = begin; e < end; ++e, to += columns) {
+            if (far)
+              prefetch<sizeof(T)>(view.residual +
+                                  view.tails[std::min(e + rows_ahead(sizeof(T)), last)] * columns);
+            const T* __restrict head = view.residual + view.heads[e] * columns;
+            const T* __restrict tail = view.residual + view.tails[e] * columns;
+            for (int64_t c = 0; c < columns; ++c) to[c] = head[c] - tail[c];
+          }
+        });
+  }
+  const T* __restrict costs = cost;
   if (view.costs != nullptr) {
     for (int64_t e = begin; e < end; ++e, cost += width) {
       for (int64_t c = 0; c < width; ++c) cost[c] = view.costs[e];
@@ -52,6 +57,13 @@ QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __
   if (view.extra != nullptr) {
     const T* __restrict extra = view.extra + begin * width;
     for (int64_t i = 0; i < (end - begin) * width; ++i) gradient[i] += extra[i];
+  }
+  if (view.cost_share != nullptr) {
+    const T share = *view.cost_share;
+    const T* __restrict flow = view.flow + begin * width;
+    for (int64_t i = 0; i < (end - begin) * width; ++i) {
+      gradient[i] -= share * zero_where(flow[i] == 0, std::copysign(costs[i], flow[i]));
+    }
   }
 }
 

@@ -6,6 +6,9 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <array>
+#include <string>
+
 #include "kernels/activate.h"
 #include "ops/activate_parts.h"
 #include "ops/backend.h"
@@ -26,24 +29,31 @@ void check_activate(const Tensor& x, const Tensor& bias, const ActivateRule& rul
                   bias.scalar_type() == x.scalar_type() && bias.device() == x.device(),
               kOp, ": bias must be [", x.size(1), "] or [0] of ", x.scalar_type(), " on ", x.device(),
               ", got ", bias.sizes(), " of ", bias.scalar_type(), " on ", bias.device());
-  TORCH_CHECK(rule.activation >= 0 && rule.activation <= 2, kOp,
-              ": activation must be 0 (none), 1 (relu) or 2 (elu), got ", rule.activation);
 }
+
+constexpr std::array<const char*, 3> kActivations{"none", "relu", "elu"};  // as Activation
+
+ActivateRule rule_of(const std::string& activation, double p, int64_t seed, int64_t epoch, int64_t layer) {
+  return {choice("qw::activate", "activation", activation, kActivations), p, {seed, epoch, layer}};
+}
+
+std::string name_of(const ActivateRule& rule) { return choice_name(kActivations, rule.activation); }
 
 kernels::DropoutRule dropout_rule(const ActivateRule& rule) {
   return {rule.p, static_cast<uint64_t>(rule.key.seed), static_cast<uint32_t>(rule.key.epoch),
           static_cast<uint32_t>(rule.key.layer)};
 }
 
-Tensor activate_backend(const Tensor& x, const Tensor& bias, int64_t activation, double p, int64_t seed,
-                        int64_t epoch, int64_t layer) {
-  const ActivateRule rule{activation, p, {seed, epoch, layer}};
+Tensor activate_backend(const Tensor& x, const OptionalTensor& optional_bias, std::string activation,
+                        double p, int64_t seed, int64_t epoch, int64_t layer) {
+  const ActivateRule rule = rule_of(activation, p, seed, epoch, layer);
+  const Tensor bias = or_empty(optional_bias, x.options());
   check_activate(x, bias, rule);
   const Tensor rows = x.contiguous();
   const Tensor shift = bias.contiguous();
   Tensor result = at::empty(rows.sizes(), rows.options());
   record_work(3 * rows.numel(), rows, shift, result);
-  const auto kind = static_cast<kernels::Activate>(activation);
+  const auto kind = static_cast<kernels::Activate>(rule.activation);
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::activate", [&] {
     const scalar_t* from = rows.data_ptr<scalar_t>();
     const scalar_t* added = data_or_null<scalar_t>(shift);
@@ -60,23 +70,25 @@ Tensor activate_backend(const Tensor& x, const Tensor& bias, int64_t activation,
 }
 
 std::tuple<Tensor, Tensor> activate_backward_backend(const Tensor& result, const Tensor& gradient,
-                                                     bool bias_needs_gradient, int64_t activation, double p,
-                                                     int64_t seed, int64_t epoch, int64_t layer) {
-  const ActivateRule rule{activation, p, {seed, epoch, layer}};
+                                                     bool bias_needs_gradient, std::string activation,
+                                                     double p, int64_t seed, int64_t epoch, int64_t layer) {
+  const ActivateRule rule = rule_of(activation, p, seed, epoch, layer);
   const Tensor incoming = gradient.contiguous();
   check_activate(result, at::empty({0}, result.options()), rule);
-  TORCH_CHECK(incoming.sizes() == result.sizes() && incoming.scalar_type() == result.scalar_type(),
-              "qw::activate_backward: gradient must be ", result.sizes(), " of ", result.scalar_type(),
-              ", got ", incoming.sizes(), " of ", incoming.scalar_type());
+  TORCH_CHECK(incoming.sizes() == result.sizes() && incoming.scalar_type() == result.scalar_type() &&
+                  incoming.device() == result.device(),
+              "qw::_activate_backward: gradient must be ", result.sizes(), " of ", result.scalar_type(),
+              " on ", result.device(), ", got ", incoming.sizes(), " of ", incoming.scalar_type(), " on ",
+              incoming.device());
   const bool only_adds = rule.only_adds();
   Tensor x_gradient = only_adds ? at::empty({0}, result.options()) : at::empty_like(incoming);
   Tensor bias_gradient = at::empty({bias_needs_gradient ? result.size(1) : 0}, result.options());
   record_work(3 * incoming.numel(), incoming, only_adds ? Tensor() : result, x_gradient, bias_gradient);
   if (only_adds && !bias_needs_gradient) return {x_gradient, bias_gradient};
   const Tensor values = result.contiguous();
-  const auto kind = static_cast<kernels::Activate>(activation);
+  const auto kind = static_cast<kernels::Activate>(rule.activation);
   const int64_t rows = values.size(0), width = values.size(1);
-  AT_DISPATCH_FLOATING_TYPES(result.scalar_type(), "qw::activate_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(result.scalar_type(), "qw::_activate_backward", [&] {
     const scalar_t* of = values.data_ptr<scalar_t>();
     const scalar_t* from = incoming.data_ptr<scalar_t>();
     run_on(
@@ -98,8 +110,26 @@ std::tuple<Tensor, Tensor> activate_backward_backend(const Tensor& result, const
   return {x_gradient, bias_gradient};
 }
 
+Tensor activate_meta(const Tensor& x, const OptionalTensor& bias, std::string activation, double p,
+                     int64_t seed, int64_t epoch, int64_t layer) {
+  if (have_numbers(x, bias)) {
+    check_activate(x, or_empty(bias, x.options()), rule_of(activation, p, seed, epoch, layer));
+  }
+  return at::empty_symint(x.sym_sizes(), x.options());
+}
+
+std::tuple<Tensor, Tensor> activate_backward_meta(const Tensor& result, const Tensor& gradient,
+                                                  bool bias_needs_gradient, std::string activation, double p,
+                                                  int64_t seed, int64_t epoch, int64_t layer) {
+  const bool only_adds = rule_of(activation, p, seed, epoch, layer).only_adds();
+  return {
+      only_adds ? at::empty({0}, result.options()) : at::empty_symint(gradient.sym_sizes(), result.options()),
+      bias_needs_gradient ? at::empty_symint({result.sym_size(1)}, result.options())
+                          : at::empty({0}, result.options())};
+}
+
 Tensor activate_operator(const Tensor& x, const Tensor& bias, const ActivateRule& rule) {
-  return call<activate_backend>("qw::activate", x, bias, rule.activation, rule.p, rule.key.seed,
+  return call<activate_backend>("qw::activate", x, or_none(bias), name_of(rule), rule.p, rule.key.seed,
                                 rule.key.epoch, rule.key.layer);
 }
 
@@ -111,11 +141,12 @@ using torch::autograd::variable_list;
 // f' is read off Y: for relu it is 1 where Y > 0; for elu it is 1 where Y > 0 and (1 - p) Y + 1 elsewhere.
 class Activated : public torch::autograd::Function<Activated> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& bias,
+  static Tensor forward(AutogradContext* context, const Tensor& x, const OptionalTensor& optional_bias,
                         const ActivateRule& rule) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const Tensor bias = optional_bias.value_or(Tensor());
     Tensor result = activate_operator(x, bias, rule);
-    context->saved_data["bias_needs_gradient"] = bias.requires_grad() && bias.numel() != 0;
+    context->saved_data["bias_needs_gradient"] = bias.defined() && bias.requires_grad() && !is_nothing(bias);
     context->saved_data["activation"] = rule.activation;
     context->saved_data["p"] = rule.p;
     context->saved_data["seed"] = rule.key.seed;
@@ -139,32 +170,40 @@ class Activated : public torch::autograd::Function<Activated> {
   }
 };
 
-Tensor activate_autograd(const Tensor& x, const Tensor& bias, int64_t activation, double p, int64_t seed,
-                         int64_t epoch, int64_t layer) {
-  return Activated::apply(x, bias, ActivateRule{activation, p, {seed, epoch, layer}});
+Tensor activate_autograd(const Tensor& x, const OptionalTensor& bias, std::string activation, double p,
+                         int64_t seed, int64_t epoch, int64_t layer) {
+  return Activated::apply(x, bias, rule_of(activation, p, seed, epoch, layer));
 }
 
 }  // namespace
 
 std::tuple<Tensor, Tensor> activate_backward(const Tensor& result, const Tensor& gradient,
                                              bool bias_needs_gradient, const ActivateRule& rule) {
-  return call<activate_backward_backend>("qw::activate_backward", result, gradient, bias_needs_gradient,
-                                         rule.activation, rule.p, rule.key.seed, rule.key.epoch,
-                                         rule.key.layer);
+  return call_without_gradient<activate_backward_backend>("qw::_activate_backward", result, gradient,
+                                                          bias_needs_gradient, name_of(rule), rule.p,
+                                                          rule.key.seed, rule.key.epoch, rule.key.layer);
 }
 
 QW_BACKENDS(library) {
   library.impl("activate", activate_backend);
-  library.impl("activate_backward", activate_backward_backend);
+  library.impl("_activate_backward", activate_backward_backend);
+}
+
+QW_META(library) {
+  library.impl("activate", activate_meta);
+  library.impl("_activate_backward", activate_backward_meta);
 }
 
 TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("activate", activate_autograd); }
 
+QW_NO_GRADIENT("_activate_backward")
+
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
-      "activate(Tensor x, Tensor bias, int activation, float p, int seed, int epoch, int layer) -> Tensor");
+      "activate(Tensor x, Tensor? bias=None, str activation='none', float p=0.0, int seed=0, int epoch=0, "
+      "int layer=0) -> Tensor");
   library.def(
-      "activate_backward(Tensor result, Tensor gradient, bool bias_needs_gradient, int activation, float p, "
+      "_activate_backward(Tensor result, Tensor gradient, bool bias_needs_gradient, str activation, float p, "
       "int seed, int epoch, int layer) -> (Tensor, Tensor)");
 }
 

@@ -1,7 +1,6 @@
 #include "qw/ops/adam.h"
 
 #include <ATen/Dispatch.h>
-#include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 
 #include <cmath>
@@ -129,15 +128,22 @@ void adam_backend(at::TensorList parameters, at::TensorList gradients, at::Tenso
   });
 }
 
+void adam_meta(at::TensorList, at::TensorList, at::TensorList, at::TensorList, double, double, double, double,
+               double, int64_t) {}
+
 }  // namespace
 
 QW_BACKENDS(library) { library.impl("adam_", adam_backend); }
 
+QW_META(library) { library.impl("adam_", adam_meta); }
+
+QW_NO_GRADIENT("adam_")
+
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "adam_(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] first_moments, "
-      "Tensor(c!)[] second_moments, float lr, float beta1, float beta2, float eps, float weight_decay, "
-      "int step) -> ()");
+      "Tensor(c!)[] second_moments, float lr=0.001, float beta1=0.9, float beta2=0.999, float eps=1e-8, "
+      "float weight_decay=0.0, int step=1) -> ()");
 }
 
 }  // namespace ops
@@ -149,9 +155,8 @@ void adam_(at::TensorList parameters, at::TensorList gradients, at::TensorList f
     return ops::check_adam(parameters, gradients, first_moments, second_moments,
                            {lr, beta1, beta2, eps, weight_decay, step});
   }
-  const at::NoGradGuard no_gradient;
-  ops::call<ops::adam_backend>("qw::adam_", parameters, gradients, first_moments, second_moments, lr, beta1,
-                               beta2, eps, weight_decay, step);
+  ops::call_without_gradient<ops::adam_backend>("qw::adam_", parameters, gradients, first_moments,
+                                                second_moments, lr, beta1, beta2, eps, weight_decay, step);
 }
 
 }  // namespace qw

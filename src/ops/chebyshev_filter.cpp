@@ -29,8 +29,7 @@ using kernels::Update;
 void check_chebyshev_filter(const SparsePattern& pattern, const Tensor& values, const Tensor& coefficients,
                             const Tensor& x) {
   constexpr const char* kOp = "qw::chebyshev_filter";
-  check_spmm(pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-             pattern.order, values, x);
+  check_spmm(pattern, values, x);
   TORCH_CHECK(pattern.offsets.size(0) == pattern.transposed_offsets.size(0), kOp,
               ": the matrix must be square, got ", pattern.offsets.size(0) - 1, " rows and ",
               pattern.transposed_offsets.size(0) - 1, " columns");
@@ -38,6 +37,15 @@ void check_chebyshev_filter(const SparsePattern& pattern, const Tensor& values, 
                   coefficients.scalar_type() == x.scalar_type() && coefficients.device() == x.device(),
               kOp, ": coefficients must be [K + 1] of ", x.scalar_type(), " on ", x.device(), ", got ",
               coefficients.sizes(), " of ", coefficients.scalar_type(), " on ", coefficients.device());
+}
+
+void check_terms(const Tensor& terms, const Tensor& coefficients, const Tensor& gradient) {
+  const std::array<int64_t, 3> shape{coefficients.size(0), gradient.size(0), gradient.size(1)};
+  TORCH_CHECK(terms.sizes() == at::IntArrayRef(shape) && terms.is_contiguous() &&
+                  terms.scalar_type() == gradient.scalar_type() && terms.device() == gradient.device(),
+              "qw::_chebyshev_backward: terms must be contiguous ", at::IntArrayRef(shape), " of ",
+              gradient.scalar_type(), " on ", gradient.device(), ", got ", terms.sizes(), " of ",
+              terms.scalar_type(), " on ", terms.device());
 }
 
 template <class T>
@@ -117,7 +125,7 @@ std::tuple<Tensor, Tensor> chebyshev_forward_backend(at::TensorList pattern_tens
   Tensor terms = at::empty({coefficients.size(0), x.size(0), x.size(1)}, x.options());
   Tensor result = at::empty({x.size(0), x.size(1)}, x.options());
   count_forward(pattern.columns, entries, x, terms, result);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "qw::chebyshev_forward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "qw::_chebyshev_forward", [&] {
     const CsrView<scalar_t> matrix = matrix_of<scalar_t>(pattern, entries);
     scalar_t* to = result.data_ptr<scalar_t>();
     run_on(
@@ -289,6 +297,7 @@ std::tuple<Tensor, Tensor, Tensor> chebyshev_backward_backend(at::TensorList pat
   const SparsePattern pattern = pattern_of(pattern_tensors);
   const Tensor incoming = gradient.contiguous();
   check_chebyshev_filter(pattern, values, coefficients, incoming);
+  check_terms(terms, coefficients, incoming);
   const int64_t count_of_terms = coefficients.size(0), size = incoming.numel();
   const Tensor entries = values.contiguous();
   const Tensor weights = coefficients.contiguous();
@@ -299,7 +308,7 @@ std::tuple<Tensor, Tensor, Tensor> chebyshev_backward_backend(at::TensorList pat
   Tensor coefficients_gradient = at::empty({count_of_terms}, incoming.options());
   Tensor x_gradient;
   count_backward(pattern, entries, terms, incoming, values_gradient, values_need_gradient);
-  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::chebyshev_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::_chebyshev_backward", [&] {
     const CsrView<scalar_t> matrix = matrix_of<scalar_t>(pattern, entries);
     const CsrView<scalar_t> transposed = transpose_of<scalar_t>(pattern, entries);
     const scalar_t* from = incoming.data_ptr<scalar_t>();
@@ -324,18 +333,34 @@ std::tuple<Tensor, Tensor, Tensor> chebyshev_backward_backend(at::TensorList pat
   return {values_gradient, coefficients_gradient, x_gradient};
 }
 
-std::tuple<Tensor, Tensor> chebyshev_forward(const SparsePattern& pattern, const Tensor& values,
-                                             const Tensor& coefficients, const Tensor& x) {
-  return call<chebyshev_forward_backend>("qw::chebyshev_forward", tensors_of(pattern), values, coefficients,
-                                         x);
+std::tuple<Tensor, Tensor> chebyshev_forward_meta(at::TensorList pattern, const Tensor& values,
+                                                  const Tensor& coefficients, const Tensor& x) {
+  if (have_numbers(pattern, values, coefficients, x)) {
+    check_chebyshev_filter(pattern_of(pattern), values, coefficients, x);
+  }
+  return {at::empty_symint({coefficients.sym_size(0), x.sym_size(0), x.sym_size(1)}, x.options()),
+          at::empty_symint(x.sym_sizes(), x.options())};
 }
 
-Tensor chebyshev_filter_backend(const Tensor& offsets, const Tensor& columns,
-                                const Tensor& transposed_offsets, const Tensor& transposed_columns,
-                                const Tensor& order, const Tensor& values, const Tensor& coefficients,
+std::tuple<Tensor, Tensor, Tensor> chebyshev_backward_meta(at::TensorList, const Tensor& values,
+                                                           const Tensor& coefficients, const Tensor&,
+                                                           const Tensor& gradient,
+                                                           bool values_need_gradient) {
+  return {values_need_gradient ? at::empty_symint(values.sym_sizes(), values.options())
+                               : at::empty({0}, values.options()),
+          at::empty_symint(coefficients.sym_sizes(), coefficients.options()),
+          at::empty_symint(gradient.sym_sizes(), gradient.options())};
+}
+
+std::tuple<Tensor, Tensor> chebyshev_forward(at::TensorList pattern, const Tensor& values,
+                                             const Tensor& coefficients, const Tensor& x) {
+  return call_without_gradient<chebyshev_forward_backend>("qw::_chebyshev_forward", pattern, values,
+                                                          coefficients, x);
+}
+
+Tensor chebyshev_filter_backend(at::TensorList pattern, const Tensor& values, const Tensor& coefficients,
                                 const Tensor& x) {
-  return std::get<1>(chebyshev_forward({offsets, columns, transposed_offsets, transposed_columns, order},
-                                       values, coefficients, x));
+  return std::get<1>(chebyshev_forward(pattern, values, coefficients, x));
 }
 
 using torch::autograd::AutogradContext;
@@ -352,7 +377,7 @@ class ChebyshevFilter : public torch::autograd::Function<ChebyshevFilter> {
   static Tensor forward(AutogradContext* context, const SparsePattern& pattern, const Tensor& values,
                         const Tensor& coefficients, const Tensor& x) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const auto [terms, result] = chebyshev_forward(pattern, values, coefficients, x);
+    const auto [terms, result] = chebyshev_forward(tensors_of(pattern), values, coefficients, x);
     const bool needed = values.requires_grad() || coefficients.requires_grad() || x.requires_grad();
     context->saved_data["values_need_gradient"] = values.requires_grad();
     variable_list saved = tensors_of(pattern);
@@ -366,27 +391,28 @@ class ChebyshevFilter : public torch::autograd::Function<ChebyshevFilter> {
                 "qw::chebyshev_filter: there is no second derivative; call backward without create_graph");
     const variable_list saved = context->get_saved_variables();
     const bool values_need_gradient = context->saved_data["values_need_gradient"].toBool();
-    const auto [for_values, for_coefficients, for_x] =
-        call<chebyshev_backward_backend>("qw::chebyshev_backward", at::TensorList(saved).slice(0, 5),
-                                         saved[5], saved[6], saved[7], gradients[0], values_need_gradient);
+    const auto [for_values, for_coefficients, for_x] = call_without_gradient<chebyshev_backward_backend>(
+        "qw::_chebyshev_backward", at::TensorList(saved).slice(0, 5), saved[5], saved[6], saved[7],
+        gradients[0], values_need_gradient);
     return {Tensor(), values_need_gradient ? for_values : Tensor(), for_coefficients, for_x};
   }
 };
 
-Tensor chebyshev_filter_autograd(const Tensor& offsets, const Tensor& columns,
-                                 const Tensor& transposed_offsets, const Tensor& transposed_columns,
-                                 const Tensor& order, const Tensor& values, const Tensor& coefficients,
+Tensor chebyshev_filter_autograd(at::TensorList pattern, const Tensor& values, const Tensor& coefficients,
                                  const Tensor& x) {
-  return ChebyshevFilter::apply(
-      SparsePattern{offsets, columns, transposed_offsets, transposed_columns, order}, values, coefficients,
-      x);
+  return ChebyshevFilter::apply(pattern_of(pattern), values, coefficients, x);
 }
 
 }  // namespace
 
 QW_BACKENDS(library) {
-  library.impl("chebyshev_forward", chebyshev_forward_backend);
-  library.impl("chebyshev_backward", chebyshev_backward_backend);
+  library.impl("_chebyshev_forward", chebyshev_forward_backend);
+  library.impl("_chebyshev_backward", chebyshev_backward_backend);
+}
+
+QW_META(library) {
+  library.impl("_chebyshev_forward", chebyshev_forward_meta);
+  library.impl("_chebyshev_backward", chebyshev_backward_meta);
 }
 
 TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
@@ -395,15 +421,15 @@ TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
 
 TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("chebyshev_filter", chebyshev_filter_autograd); }
 
+QW_NO_GRADIENT("_chebyshev_forward", "_chebyshev_backward")
+
 TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def("chebyshev_filter(Tensor[] pattern, Tensor values, Tensor coefficients, Tensor x) -> Tensor");
   library.def(
-      "chebyshev_filter(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
-      "Tensor transposed_columns, Tensor order, Tensor values, Tensor coefficients, Tensor x) -> Tensor");
-  library.def(
-      "chebyshev_forward(Tensor[] pattern, Tensor values, Tensor coefficients, Tensor x) -> "
+      "_chebyshev_forward(Tensor[] pattern, Tensor values, Tensor coefficients, Tensor x) -> "
       "(Tensor, Tensor)");
   library.def(
-      "chebyshev_backward(Tensor[] pattern, Tensor values, Tensor coefficients, Tensor terms, "
+      "_chebyshev_backward(Tensor[] pattern, Tensor values, Tensor coefficients, Tensor terms, "
       "Tensor gradient, bool values_need_gradient) -> (Tensor, Tensor, Tensor)");
 }
 
@@ -411,9 +437,8 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 
 at::Tensor chebyshev_filter(const SparsePattern& pattern, const at::Tensor& values,
                             const at::Tensor& coefficients, const at::Tensor& x) {
-  return ops::call<ops::chebyshev_filter_backend>("qw::chebyshev_filter", pattern.offsets, pattern.columns,
-                                                  pattern.transposed_offsets, pattern.transposed_columns,
-                                                  pattern.order, values, coefficients, x);
+  return ops::call<ops::chebyshev_filter_backend>("qw::chebyshev_filter", ops::tensors_of(pattern), values,
+                                                  coefficients, x);
 }
 
 }  // namespace qw

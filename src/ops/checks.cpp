@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include "ops/index_checks.h"
+
 namespace qw::ops {
 
 void check_index(const char* op, const char* name, const at::Tensor& index, at::ScalarType type,
@@ -50,6 +52,31 @@ SparsePattern pattern_of(at::TensorList tensors) {
               "order), got ",
               tensors.size());
   return {tensors[0], tensors[1], tensors[2], tensors[3], tensors[4]};
+}
+
+std::vector<at::Tensor> tensors_of(const IncidenceTensors& graph) {
+  return {graph.heads, graph.tails, graph.offsets, graph.arcs};
+}
+
+IncidenceTensors incidence_of(at::TensorList tensors) {
+  TORCH_CHECK(tensors.size() == 4, "qw: a graph must be 4 tensors (heads, tails, offsets, arcs), got ",
+              tensors.size());
+  return {tensors[0], tensors[1], tensors[2], tensors[3]};
+}
+
+void check_incidence_tensors(const char* op, const IncidenceTensors& graph, const at::Tensor& values) {
+  check_index(op, "heads", graph.heads, at::kInt, values);
+  check_index(op, "tails", graph.tails, at::kInt, values);
+  check_index(op, "offsets", graph.offsets, at::kLong, values);
+  check_index(op, "arcs", graph.arcs, at::kLong, values);
+  const int64_t edges = graph.heads.size(0);
+  TORCH_CHECK(graph.tails.size(0) == edges, op, ": heads has ", edges, " edges but tails has ",
+              graph.tails.size(0));
+  TORCH_CHECK(graph.arcs.size(0) == 2 * edges, op, ": ", edges, " edges have ", 2 * edges, " arcs, got ",
+              graph.arcs.size(0));
+  TORCH_CHECK(graph.offsets.size(0) >= 1, op,
+              ": offsets must have one entry more than there are nodes, got none");
+  check_incidence_entries(op, graph);
 }
 
 }  // namespace qw::ops

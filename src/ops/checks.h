@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "qw/ops/incidence.h"
 #include "qw/ops/spmm.h"
 
 namespace qw::ops {
@@ -29,5 +30,11 @@ void check_square_pattern(const char* op, const SparsePattern& pattern, const at
 // A pattern as a schema has it, a Tensor[] of the five members in their order.
 std::vector<at::Tensor> tensors_of(const SparsePattern& pattern);
 SparsePattern pattern_of(at::TensorList tensors);
+
+// The same of S and its four members.
+std::vector<at::Tensor> tensors_of(const IncidenceTensors& graph);
+IncidenceTensors incidence_of(at::TensorList tensors);
+// All parts of it, beside `values`.
+void check_incidence_tensors(const char* op, const IncidenceTensors& graph, const at::Tensor& values);
 
 }  // namespace qw::ops

@@ -161,15 +161,25 @@ kernels::ProductView<T> view_of(const Tensor& left, const Tensor& right, int64_t
           right.stride(1),       rows,           right.size(1),          depth};
 }
 
+void check_factors(const char* op, const Tensor& left, const Tensor& right, int64_t dimension) {
+  TORCH_CHECK(left.dim() == 2, op, ": left must be a matrix, got ", left.sizes());
+  check_matrix(op, "left", left, left.size(0), "row");
+  TORCH_CHECK(right.dim() == 2 && right.size(0) == left.size(dimension) &&
+                  right.scalar_type() == left.scalar_type() && right.device() == left.device(),
+              op, ": right must be [", left.size(dimension), ", N] of ", left.scalar_type(), " on ",
+              left.device(), ", got ", right.sizes(), " of ", right.scalar_type(), " on ", right.device());
+}
+
 // left [M, K] times right [K, N], with M rows in blocks.
 Tensor blocked_product_backend(const Tensor& left, const Tensor& right) {
+  check_factors("qw::_blocked_product", left, right, 1);
   Tensor result = at::empty({left.size(0), right.size(1)}, left.options());
   record_work(2 * left.numel() * right.size(1), left, right, result);
   run_on(
       left, [&] { product_on_cpu(left, right, result); },
       [&](auto stream) {
         const Tensor from = with_whole_rows(left);
-        AT_DISPATCH_FLOATING_TYPES(left.scalar_type(), "qw::blocked_product", [&] {
+        AT_DISPATCH_FLOATING_TYPES(left.scalar_type(), "qw::_blocked_product", [&] {
           kernels::product_cuda<scalar_t>(view_of<scalar_t>(from, right, left.size(0), left.size(1)),
                                           data_or_null<scalar_t>(result), stream);
         });
@@ -179,13 +189,14 @@ Tensor blocked_product_backend(const Tensor& left, const Tensor& right) {
 
 // The transpose of left [K, M] times right [K, N]: sums over the rows of both, in chunks.
 Tensor blocked_transposed_product_backend(const Tensor& left, const Tensor& right) {
+  check_factors("qw::_blocked_transposed_product", left, right, 0);
   Tensor result;
   run_on(
       left, [&] { result = transposed_product_on_cpu(left, right); },
       [&](auto stream) {
         const Tensor from = with_whole_rows(left);
         result = at::empty({left.size(1), right.size(1)}, left.options());
-        AT_DISPATCH_FLOATING_TYPES(left.scalar_type(), "qw::blocked_transposed_product", [&] {
+        AT_DISPATCH_FLOATING_TYPES(left.scalar_type(), "qw::_blocked_transposed_product", [&] {
           const int64_t chunks =
               kernels::transposed_product_chunks<scalar_t>(left.size(1), right.size(1), left.size(0));
           const Tensor sums = at::empty({chunks == 1 ? 0 : chunks * result.numel()}, left.options());
@@ -198,13 +209,22 @@ Tensor blocked_transposed_product_backend(const Tensor& left, const Tensor& righ
   return result;
 }
 
-Tensor blocked_product(const Tensor& left, const Tensor& right) {
-  return call<blocked_product_backend>("qw::blocked_product", left, right);
+Tensor blocked_product_meta(const Tensor& left, const Tensor& right) {
+  return at::empty_symint({left.sym_size(0), right.sym_size(1)}, left.options());
+}
+
+Tensor blocked_transposed_product_meta(const Tensor& left, const Tensor& right) {
+  return at::empty_symint({left.sym_size(1), right.sym_size(1)}, left.options());
 }
 
 Tensor dense_linear_backend(const Tensor& x, const Tensor& weight) {
   check_dense_linear(x, weight);
-  return blocked_product(x, weight.t());
+  return blocked_product_backend(x, weight.t());
+}
+
+Tensor dense_linear_meta(const Tensor& x, const Tensor& weight) {
+  if (have_numbers(x, weight)) check_dense_linear(x, weight);
+  return at::empty_symint({x.sym_size(0), weight.sym_size(0)}, x.options());
 }
 
 using torch::autograd::AutogradContext;
@@ -229,12 +249,13 @@ class DenseLinear : public torch::autograd::Function<DenseLinear> {
     const variable_list saved = context->get_saved_variables();
     at::Tensor x_gradient, weight_gradient;
     if (context->saved_data["x_needs_gradient"].toBool()) {
-      x_gradient = blocked_product(gradients[0], saved[1]);
+      x_gradient =
+          call_without_gradient<blocked_product_backend>("qw::_blocked_product", gradients[0], saved[1]);
     }
     if (context->saved_data["weight_needs_gradient"].toBool()) {
-      weight_gradient =
-          call<blocked_transposed_product_backend>("qw::blocked_transposed_product", saved[0], gradients[0])
-              .t();
+      weight_gradient = call_without_gradient<blocked_transposed_product_backend>(
+                            "qw::_blocked_transposed_product", saved[0], gradients[0])
+                            .t();
     }
     return {x_gradient, weight_gradient};
   }
@@ -247,20 +268,25 @@ at::Tensor dense_linear_autograd(const at::Tensor& x, const at::Tensor& weight) 
 }  // namespace
 
 QW_BACKENDS(library) {
-  library.impl("blocked_product", blocked_product_backend);
-  library.impl("blocked_transposed_product", blocked_transposed_product_backend);
+  library.impl("dense_linear", dense_linear_backend);
+  library.impl("_blocked_product", blocked_product_backend);
+  library.impl("_blocked_transposed_product", blocked_transposed_product_backend);
 }
 
-TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
-  library.impl("dense_linear", dense_linear_backend);
+QW_META(library) {
+  library.impl("dense_linear", dense_linear_meta);
+  library.impl("_blocked_product", blocked_product_meta);
+  library.impl("_blocked_transposed_product", blocked_transposed_product_meta);
 }
 
 TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("dense_linear", dense_linear_autograd); }
 
+QW_NO_GRADIENT("_blocked_product", "_blocked_transposed_product")
+
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("dense_linear(Tensor x, Tensor weight) -> Tensor");
-  library.def("blocked_product(Tensor left, Tensor right) -> Tensor");
-  library.def("blocked_transposed_product(Tensor left, Tensor right) -> Tensor");
+  library.def("_blocked_product(Tensor left, Tensor right) -> Tensor");
+  library.def("_blocked_transposed_product(Tensor left, Tensor right) -> Tensor");
 }
 
 }  // namespace ops

@@ -2,19 +2,31 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
+
+#include <array>
 
 #include "kernels/divergence.h"
 #include "ops/backend.h"
 #include "ops/checks.h"
+#include "ops/divergence_parts.h"
+#include "ops/index_checks.h"
 #include "ops/work.h"
 
 namespace qw {
 namespace ops {
-namespace {
 
 using at::Tensor;
+
+constexpr std::array<const char*, 3> kKinds{"softmax", "least_squares", "bernoulli"};  // as Divergence
+
+Divergence divergence_kind(const char* op, const std::string& name) {
+  return static_cast<Divergence>(choice(op, "kind", name, kKinds));
+}
+
+std::string name_of(Divergence kind) { return choice_name(kKinds, static_cast<int64_t>(kind)); }
+
+namespace {
 
 constexpr const char* kOp = "qw::divergence";
 
@@ -27,10 +39,8 @@ void check_rows(const char* name, const at::Tensor& rows, int64_t count, const a
               rows.scalar_type(), " on ", rows.device());
 }
 
-void check_divergence(int64_t kind, const at::Tensor& predictions, const at::Tensor& shift,
+void check_divergence(Divergence kind, const at::Tensor& predictions, const at::Tensor& shift,
                       const LabelTensors& labels, const at::Tensor& addend) {
-  TORCH_CHECK(kind >= 0 && kind <= 2, kOp,
-              ": kind must be 0 (softmax), 1 (least squares) or 2 (Bernoulli), got ", kind);
   TORCH_CHECK(predictions.dim() == 2, kOp, ": predictions must be [N, C], got ", predictions.sizes());
   check_matrix(kOp, "predictions", predictions, predictions.size(0), "node");
   check_index(kOp, "nodes", labels.nodes, at::kInt, predictions);
@@ -43,7 +53,8 @@ void check_divergence(int64_t kind, const at::Tensor& predictions, const at::Ten
   TORCH_CHECK(by_class || by_target, kOp, ": ", count,
               " nodes need as many classes or rows of targets, and not both; got ", labels.classes.size(0),
               " classes and targets ", labels.targets.sizes());
-  TORCH_CHECK(kind == 0 || count == 0 || by_target, kOp, ": classes serve softmax only; give targets");
+  TORCH_CHECK(kind == Divergence::kSoftmax || count == 0 || by_target, kOp,
+              ": classes serve softmax only; give targets");
   const at::Tensor& weights = labels.class_weights;
   TORCH_CHECK(weights.dim() == 1 && (weights.size(0) == 0 || weights.size(0) == predictions.size(1)) &&
                   weights.scalar_type() == predictions.scalar_type() &&
@@ -55,12 +66,24 @@ void check_divergence(int64_t kind, const at::Tensor& predictions, const at::Ten
                   addend.device() == predictions.device(),
               kOp, ": addend must be one number, or [0], of Double on ", predictions.device(), ", got ",
               addend.sizes(), " of ", addend.scalar_type(), " on ", addend.device());
+  check_entries(kOp, "nodes", labels.nodes, 0, predictions.size(0));
+  check_entries(kOp, "classes", labels.classes, 0, predictions.size(1));
 }
 
-std::tuple<Tensor, Tensor> divergence_backend(int64_t kind, const Tensor& predictions, const Tensor& shift,
-                                              const Tensor& nodes, const Tensor& classes,
-                                              const Tensor& targets, const Tensor& class_weights,
-                                              double scale, bool with_gradient, const Tensor& addend) {
+}  // namespace
+
+std::tuple<Tensor, Tensor> divergence_backend(std::string kind_name, const Tensor& predictions,
+                                              const Tensor& nodes, const OptionalTensor& optional_classes,
+                                              const OptionalTensor& optional_targets,
+                                              const OptionalTensor& optional_shift,
+                                              const OptionalTensor& optional_class_weights, double scale,
+                                              bool with_gradient, const OptionalTensor& optional_addend) {
+  const Divergence kind = divergence_kind(kOp, kind_name);
+  const Tensor classes = or_empty(optional_classes, nodes.options());
+  const Tensor targets = or_empty(optional_targets, predictions.options());
+  const Tensor shift = or_empty(optional_shift, predictions.options());
+  const Tensor class_weights = or_empty(optional_class_weights, predictions.options());
+  const Tensor addend = or_empty(optional_addend, predictions.options().dtype(at::kDouble));
   check_divergence(kind, predictions, shift, {nodes, classes, targets, class_weights}, addend);
   const Tensor rows = predictions.contiguous();
   const Tensor shifts = shift.contiguous();
@@ -98,14 +121,38 @@ std::tuple<Tensor, Tensor> divergence_backend(int64_t kind, const Tensor& predic
   return {value, gradient};
 }
 
+namespace {
+
+std::tuple<Tensor, Tensor> divergence_meta(std::string kind, const Tensor& predictions, const Tensor& nodes,
+                                           const OptionalTensor& classes, const OptionalTensor& targets,
+                                           const OptionalTensor& shift, const OptionalTensor& class_weights,
+                                           double, bool with_gradient, const OptionalTensor& addend) {
+  const at::TensorOptions in_double = predictions.options().dtype(at::kDouble);
+  if (have_numbers(predictions, nodes, classes, targets, shift, class_weights, addend)) {
+    const at::TensorOptions& options = predictions.options();
+    check_divergence(divergence_kind(kOp, kind), predictions, or_empty(shift, options),
+                     {nodes, or_empty(classes, nodes.options()), or_empty(targets, options),
+                      or_empty(class_weights, options)},
+                     or_empty(addend, in_double));
+  }
+  return {addend.has_value() ? at::empty({2}, in_double) : at::empty({}, in_double),
+          with_gradient ? at::empty_symint(predictions.sym_sizes(), predictions.options())
+                        : at::empty({0}, predictions.options())};
+}
+
 }  // namespace
 
 QW_BACKENDS(library) { library.impl("divergence", divergence_backend); }
 
+QW_META(library) { library.impl("divergence", divergence_meta); }
+
+QW_NO_GRADIENT("divergence")
+
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
-      "divergence(int kind, Tensor predictions, Tensor shift, Tensor nodes, Tensor classes, Tensor targets, "
-      "Tensor class_weights, float scale, bool with_gradient, Tensor addend) -> (Tensor, Tensor)");
+      "divergence(str kind, Tensor predictions, Tensor nodes, Tensor? classes=None, Tensor? targets=None, "
+      "Tensor? shift=None, Tensor? class_weights=None, float scale=1.0, bool with_gradient=True, "
+      "Tensor? addend=None) -> (Tensor, Tensor)");
 }
 
 }  // namespace ops
@@ -113,11 +160,10 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 std::tuple<at::Tensor, at::Tensor> divergence(Divergence kind, const at::Tensor& predictions,
                                               const at::Tensor& shift, const LabelTensors& labels,
                                               double scale, bool with_gradient, const at::Tensor& addend) {
-  const at::NoGradGuard no_gradient;
-  return ops::call<ops::divergence_backend>(
-      "qw::divergence", static_cast<int64_t>(kind), predictions, shift, labels.nodes, labels.classes,
-      labels.targets, labels.class_weights, scale, with_gradient,
-      addend.defined() ? addend : at::empty({0}, predictions.options().dtype(at::kDouble)));
+  return ops::call_without_gradient<ops::divergence_backend>(
+      "qw::divergence", ops::name_of(kind), predictions, labels.nodes, ops::or_none(labels.classes),
+      ops::or_none(labels.targets), ops::or_none(shift), ops::or_none(labels.class_weights), scale,
+      with_gradient, ops::or_none(addend));
 }
 
 }  // namespace qw

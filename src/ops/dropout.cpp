@@ -49,6 +49,11 @@ at::Tensor dropout_backend(const at::Tensor& values, double p, int64_t seed, int
   return result;
 }
 
+at::Tensor dropout_meta(const at::Tensor& values, double p, int64_t seed, int64_t epoch, int64_t layer) {
+  check_dropout(values, p, {seed, epoch, layer});
+  return at::empty_symint(values.sym_sizes(), values.options());
+}
+
 }  // namespace
 
 at::Tensor dropout_operator(const at::Tensor& values, double p, const DropoutKey& key) {
@@ -90,10 +95,12 @@ at::Tensor dropout_autograd(const at::Tensor& values, double p, int64_t seed, in
 
 QW_BACKENDS(library) { library.impl("dropout", dropout_backend); }
 
+QW_META(library) { library.impl("dropout", dropout_meta); }
+
 TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("dropout", dropout_autograd); }
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
-  library.def("dropout(Tensor values, float p, int seed, int epoch, int layer) -> Tensor");
+  library.def("dropout(Tensor values, float p, int seed=0, int epoch=0, int layer=0) -> Tensor");
 }
 
 }  // namespace ops

@@ -10,6 +10,7 @@
 #include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/edge_values_parts.h"
+#include "ops/index_checks.h"
 #include "ops/work.h"
 
 namespace qw {
@@ -36,12 +37,15 @@ void check_edge_values(const at::Tensor& weights, const EntryEdges& entries) {
   check_row(kOp, "weights", weights, "E");
   check_index(kOp, "edges", entries.edges, at::kLong, weights);
   check_entries_of(kOp, entries.entries_of, weights.size(0), weights);
+  check_entries(kOp, "edges", entries.edges, -1, weights.size(0));
+  check_entries(kOp, "entries_of", entries.entries_of, -1, entries.edges.size(0));
 }
 
 void check_edge_values_backward(const at::Tensor& gradient, const at::Tensor& entries_of) {
-  constexpr const char* kOp = "qw::edge_values_backward";
+  constexpr const char* kOp = "qw::_edge_values_backward";
   check_row(kOp, "gradient", gradient, "entries");
   check_entries_of(kOp, entries_of, entries_of.dim() == 0 ? 0 : entries_of.size(0), gradient);
+  check_entries(kOp, "entries_of", entries_of, -1, gradient.size(0));
 }
 
 at::Tensor edge_values_backend(const at::Tensor& weights, const at::Tensor& edges,
@@ -68,7 +72,7 @@ at::Tensor edge_values_backward_backend(const at::Tensor& gradient, const at::Te
   const int64_t edges = entries_of.size(0);
   at::Tensor result = at::empty({edges}, incoming.options());
   record_work(edges, incoming, entries_of, result);
-  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::edge_values_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::_edge_values_backward", [&] {
     const scalar_t* from = incoming.data_ptr<scalar_t>();
     const int64_t* entries = entries_of.data_ptr<int64_t>();
     scalar_t* to = result.data_ptr<scalar_t>();
@@ -77,6 +81,17 @@ at::Tensor edge_values_backward_backend(const at::Tensor& gradient, const at::Te
         [&](auto stream) { kernels::edge_values_backward_cuda(from, entries, edges, to, stream); });
   });
   return result;
+}
+
+at::Tensor edge_values_meta(const at::Tensor& weights, const at::Tensor& edges,
+                            const at::Tensor& entries_of) {
+  if (have_numbers(weights, edges, entries_of)) check_edge_values(weights, {edges, entries_of});
+  return at::empty_symint(edges.sym_sizes(), weights.options());
+}
+
+at::Tensor edge_values_backward_meta(const at::Tensor& gradient, const at::Tensor& entries_of) {
+  if (have_numbers(gradient, entries_of)) check_edge_values_backward(gradient, entries_of);
+  return at::empty_symint({entries_of.sym_size(0)}, gradient.options());
 }
 
 using torch::autograd::AutogradContext;
@@ -88,8 +103,6 @@ class EdgeValues : public torch::autograd::Function<EdgeValues> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& weights, const EntryEdges& entries) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    // Here as well as in the backend: of tensors on several devices the dispatcher may pick any.
-    check_edge_values(weights, entries);
     context->save_for_backward({entries.entries_of});
     return edge_values(weights, entries);
   }
@@ -109,19 +122,27 @@ at::Tensor edge_values_autograd(const at::Tensor& weights, const at::Tensor& edg
 }  // namespace
 
 at::Tensor edge_values_backward(const at::Tensor& gradient, const at::Tensor& entries_of) {
-  return call<edge_values_backward_backend>("qw::edge_values_backward", gradient, entries_of);
+  return call_without_gradient<edge_values_backward_backend>("qw::_edge_values_backward", gradient,
+                                                             entries_of);
 }
 
 QW_BACKENDS(library) {
   library.impl("edge_values", edge_values_backend);
-  library.impl("edge_values_backward", edge_values_backward_backend);
+  library.impl("_edge_values_backward", edge_values_backward_backend);
 }
+
+QW_META(library) {
+  library.impl("edge_values", edge_values_meta);
+  library.impl("_edge_values_backward", edge_values_backward_meta);
+}
+
+QW_NO_GRADIENT("_edge_values_backward")
 
 TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("edge_values", edge_values_autograd); }
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("edge_values(Tensor weights, Tensor edges, Tensor entries_of) -> Tensor");
-  library.def("edge_values_backward(Tensor gradient, Tensor entries_of) -> Tensor");
+  library.def("_edge_values_backward(Tensor gradient, Tensor entries_of) -> Tensor");
 }
 
 }  // namespace ops

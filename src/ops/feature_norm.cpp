@@ -68,7 +68,6 @@ void check_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
 // `normed` is how many means there are.
 void check_norm_backward(const char* op, const Tensor& x, const Tensor& weight, const Tensor& statistics,
                          const Tensor& gradient, int64_t normed) {
-  check_x(op, x);
   check_by_column(op, "weight", weight, x);
   check_like_x(op, "statistics", statistics, {2, normed}, at::kDouble, x);
   check_like_x(op, "gradient", gradient, x.sizes(), x.scalar_type(), x);
@@ -139,14 +138,15 @@ std::tuple<Tensor, Tensor> batch_norm_forward_backend(const Tensor& x, const Ten
 std::tuple<Tensor, Tensor, Tensor> batch_norm_backward_backend(const Tensor& x, const Tensor& weight,
                                                                const Tensor& statistics,
                                                                const Tensor& gradient, bool training) {
-  check_norm_backward("qw::batch_norm_backward", x, weight, statistics, gradient, x.size(-1));
+  check_x("qw::_batch_norm_backward", x);
+  check_norm_backward("qw::_batch_norm_backward", x, weight, statistics, gradient, x.size(1));
   const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
   const Tensor moments = statistics.contiguous();
   Tensor for_x = at::empty(rows.sizes(), rows.options());
   record_work(12 * rows.numel(), rows, rows, for_x, for_x);
   Tensor for_weight = at::empty({rows.size(1)}, rows.options());
   Tensor for_bias = at::empty({rows.size(1)}, rows.options());
-  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::batch_norm_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::_batch_norm_backward", [&] {
     const auto normed = normed_of<scalar_t>(rows, scales, moments);
     const scalar_t* from = incoming.data_ptr<scalar_t>();
     scalar_t* to_x = for_x.data_ptr<scalar_t>();
@@ -187,14 +187,15 @@ std::tuple<Tensor, Tensor> layer_norm_forward_backend(const Tensor& x, const Ten
 std::tuple<Tensor, Tensor, Tensor> layer_norm_backward_backend(const Tensor& x, const Tensor& weight,
                                                                const Tensor& statistics,
                                                                const Tensor& gradient) {
-  check_norm_backward("qw::layer_norm_backward", x, weight, statistics, gradient, x.size(0));
+  check_x("qw::_layer_norm_backward", x);
+  check_norm_backward("qw::_layer_norm_backward", x, weight, statistics, gradient, x.size(0));
   const Tensor rows = x.contiguous(), scales = weight.contiguous(), incoming = gradient.contiguous();
   const Tensor moments = statistics.contiguous();
   Tensor for_x = at::empty(rows.sizes(), rows.options());
   record_work(12 * rows.numel(), rows, rows, for_x, for_x);
   Tensor for_weight = at::empty({rows.size(1)}, rows.options());
   Tensor for_bias = at::empty({rows.size(1)}, rows.options());
-  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::layer_norm_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "qw::_layer_norm_backward", [&] {
     const auto normed = normed_of<scalar_t>(rows, scales, moments);
     const scalar_t* from = incoming.data_ptr<scalar_t>();
     scalar_t* to_x = for_x.data_ptr<scalar_t>();
@@ -211,15 +212,47 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_backward_backend(const Tensor& x, 
   return {for_x, for_weight, for_bias};
 }
 
+std::tuple<Tensor, Tensor> batch_norm_forward_meta(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                   const Tensor& running_mean, const Tensor& running_var,
+                                                   bool training, double momentum, double eps) {
+  if (have_numbers(x, weight, bias, running_mean, running_var)) {
+    check_batch_norm({x, weight, bias, running_mean, running_var, training, momentum, eps});
+  }
+  return {at::empty_symint(x.sym_sizes(), x.options()),
+          at::empty_symint({2, x.sym_size(1)}, x.options().dtype(at::kDouble))};
+}
+
+std::tuple<Tensor, Tensor> layer_norm_forward_meta(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                   double eps) {
+  if (have_numbers(x, weight, bias)) check_layer_norm(x, weight, bias, eps);
+  return {at::empty_symint(x.sym_sizes(), x.options()),
+          at::empty_symint({2, x.sym_size(0)}, x.options().dtype(at::kDouble))};
+}
+
+std::tuple<Tensor, Tensor, Tensor> norm_gradients_meta(const Tensor& x) {
+  return {at::empty_symint(x.sym_sizes(), x.options()), at::empty_symint({x.sym_size(1)}, x.options()),
+          at::empty_symint({x.sym_size(1)}, x.options())};
+}
+
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward_meta(const Tensor& x, const Tensor&, const Tensor&,
+                                                            const Tensor&, bool) {
+  return norm_gradients_meta(x);
+}
+
+std::tuple<Tensor, Tensor, Tensor> layer_norm_backward_meta(const Tensor& x, const Tensor&, const Tensor&,
+                                                            const Tensor&) {
+  return norm_gradients_meta(x);
+}
+
 std::tuple<Tensor, Tensor> batch_norm_forward(const BatchNormInputs& inputs) {
-  return call<batch_norm_forward_backend>("qw::batch_norm_forward", inputs.x, inputs.weight, inputs.bias,
-                                          inputs.running_mean, inputs.running_var, inputs.training,
-                                          inputs.momentum, inputs.eps);
+  return call_without_gradient<batch_norm_forward_backend>(
+      "qw::_batch_norm_forward", inputs.x, inputs.weight, inputs.bias, inputs.running_mean,
+      inputs.running_var, inputs.training, inputs.momentum, inputs.eps);
 }
 
 std::tuple<Tensor, Tensor> layer_norm_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                               double eps) {
-  return call<layer_norm_forward_backend>("qw::layer_norm_forward", x, weight, bias, eps);
+  return call_without_gradient<layer_norm_forward_backend>("qw::_layer_norm_forward", x, weight, bias, eps);
 }
 
 Tensor batch_norm_backend(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -306,21 +339,31 @@ at::Tensor layer_norm_autograd(const at::Tensor& x, const at::Tensor& weight, co
 std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& x, const Tensor& weight,
                                                        const Tensor& statistics, const Tensor& gradient,
                                                        bool training) {
-  return call<batch_norm_backward_backend>("qw::batch_norm_backward", x, weight, statistics, gradient,
-                                           training);
+  return call_without_gradient<batch_norm_backward_backend>("qw::_batch_norm_backward", x, weight, statistics,
+                                                            gradient, training);
 }
 
 std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& x, const Tensor& weight,
                                                        const Tensor& statistics, const Tensor& gradient) {
-  return call<layer_norm_backward_backend>("qw::layer_norm_backward", x, weight, statistics, gradient);
+  return call_without_gradient<layer_norm_backward_backend>("qw::_layer_norm_backward", x, weight, statistics,
+                                                            gradient);
 }
 
 QW_BACKENDS(library) {
-  library.impl("batch_norm_forward", batch_norm_forward_backend);
-  library.impl("batch_norm_backward", batch_norm_backward_backend);
-  library.impl("layer_norm_forward", layer_norm_forward_backend);
-  library.impl("layer_norm_backward", layer_norm_backward_backend);
+  library.impl("_batch_norm_forward", batch_norm_forward_backend);
+  library.impl("_batch_norm_backward", batch_norm_backward_backend);
+  library.impl("_layer_norm_forward", layer_norm_forward_backend);
+  library.impl("_layer_norm_backward", layer_norm_backward_backend);
 }
+
+QW_META(library) {
+  library.impl("_batch_norm_forward", batch_norm_forward_meta);
+  library.impl("_batch_norm_backward", batch_norm_backward_meta);
+  library.impl("_layer_norm_forward", layer_norm_forward_meta);
+  library.impl("_layer_norm_backward", layer_norm_backward_meta);
+}
+
+QW_NO_GRADIENT("_batch_norm_forward", "_batch_norm_backward", "_layer_norm_forward", "_layer_norm_backward")
 
 TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
   library.impl("batch_norm", batch_norm_backend);
@@ -335,17 +378,17 @@ TORCH_LIBRARY_IMPL(qw, Autograd, library) {
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "batch_norm(Tensor x, Tensor weight, Tensor bias, Tensor(a!) running_mean, Tensor(b!) running_var, "
-      "bool training, float momentum=0.1, float eps=1e-5) -> Tensor");
+      "bool training=False, float momentum=0.1, float eps=1e-5) -> Tensor");
   library.def(
-      "batch_norm_forward(Tensor x, Tensor weight, Tensor bias, Tensor(a!) running_mean, "
+      "_batch_norm_forward(Tensor x, Tensor weight, Tensor bias, Tensor(a!) running_mean, "
       "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor)");
   library.def(
-      "batch_norm_backward(Tensor x, Tensor weight, Tensor statistics, Tensor gradient, bool training) -> "
+      "_batch_norm_backward(Tensor x, Tensor weight, Tensor statistics, Tensor gradient, bool training) -> "
       "(Tensor, Tensor, Tensor)");
   library.def("layer_norm(Tensor x, Tensor weight, Tensor bias, float eps=1e-5) -> Tensor");
-  library.def("layer_norm_forward(Tensor x, Tensor weight, Tensor bias, float eps) -> (Tensor, Tensor)");
+  library.def("_layer_norm_forward(Tensor x, Tensor weight, Tensor bias, float eps) -> (Tensor, Tensor)");
   library.def(
-      "layer_norm_backward(Tensor x, Tensor weight, Tensor statistics, Tensor gradient) -> "
+      "_layer_norm_backward(Tensor x, Tensor weight, Tensor statistics, Tensor gradient) -> "
       "(Tensor, Tensor, Tensor)");
 }
 

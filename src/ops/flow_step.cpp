@@ -2,13 +2,15 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/grad_mode.h>
 
+#include <array>
 #include <cmath>
+#include <string>
 
 #include "kernels/flow_step.h"
 #include "ops/backend.h"
 #include "ops/checks.h"
+#include "ops/index_checks.h"
 #include "ops/work.h"
 
 namespace qw {
@@ -17,7 +19,7 @@ namespace {
 
 using at::Tensor;
 
-constexpr const char* kOp = "qw::flow_step_";
+constexpr const char* kOp = "qw::_flow_step_";
 
 void check_like_flow(const char* name, const at::Tensor& tensor, const at::Tensor& flow) {
   TORCH_CHECK(tensor.sizes() == flow.sizes() && tensor.scalar_type() == flow.scalar_type() &&
@@ -28,8 +30,8 @@ void check_like_flow(const char* name, const at::Tensor& tensor, const at::Tenso
 }
 
 void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
-                     const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
-                     int64_t rule, double lr, double weight_decay, int64_t step, const at::Tensor& measures) {
+                     const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges, double lr,
+                     double weight_decay, int64_t step, const at::Tensor& measures) {
   check_index(kOp, "heads", edges.heads, at::kInt, flow);
   check_index(kOp, "tails", edges.tails, at::kInt, flow);
   check_matrix(kOp, "flow", flow, edges.heads.size(0), "edge");
@@ -40,9 +42,10 @@ void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, con
   check_like_flow("second_moment", second_moment, flow);
   const bool no_extra = extra.dim() == 1 && extra.size(0) == 0;
   if (!no_extra) check_like_flow("extra", extra, flow);
-  TORCH_CHECK(residual.dim() == 2 && residual.size(1) == flow.size(1) &&
+  const bool no_residual = residual.dim() == 1 && residual.size(0) == 0;
+  TORCH_CHECK((no_residual || (residual.dim() == 2 && residual.size(1) == flow.size(1))) &&
                   residual.scalar_type() == flow.scalar_type() && residual.device() == flow.device(),
-              kOp, ": residual must be [N, ", flow.size(1), "] of ", flow.scalar_type(), " on ",
+              kOp, ": residual must be [N, ", flow.size(1), "] or [0] of ", flow.scalar_type(), " on ",
               flow.device(), ", got ", residual.sizes(), " of ", residual.scalar_type(), " on ",
               residual.device());
   const at::Tensor& costs = edges.costs;
@@ -52,7 +55,6 @@ void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, con
               kOp, ": costs must be [", flow.size(0), "] or [0] of ", flow.scalar_type(), " on ",
               flow.device(), ", contiguous; got ", costs.sizes(), " of ", costs.scalar_type(), " on ",
               costs.device(), costs.is_contiguous() ? "" : ", not contiguous");
-  TORCH_CHECK(rule == 0 || rule == 1, kOp, ": rule must be 0 (subgradient) or 1 (proximal), got ", rule);
   TORCH_CHECK(lr >= 0.0 && std::isfinite(lr), kOp, ": lr must be finite and not negative, got ", lr);
   TORCH_CHECK(weight_decay >= 0.0 && std::isfinite(weight_decay), kOp,
               ": weight_decay must be finite and not negative, got ", weight_decay);
@@ -63,26 +65,47 @@ void check_flow_step(const at::Tensor& flow, const at::Tensor& first_moment, con
               measures.sizes(), " of ", measures.scalar_type(), " on ", measures.device());
 }
 
+void check_cost_share(const Tensor& share, const Tensor& flow) {
+  TORCH_CHECK(
+      share.numel() <= 1 && share.scalar_type() == flow.scalar_type() && share.device() == flow.device(), kOp,
+      ": cost_share must be one number of ", flow.scalar_type(), " on ", flow.device(), ", got ",
+      share.sizes(), " of ", share.scalar_type(), " on ", share.device());
+}
+
+constexpr std::array<const char*, 2> kRules{"subgradient", "proximal"};  // as FlowRule
+
 void flow_step_backend(const Tensor& flow, const Tensor& first_moment, const Tensor& second_moment,
-                       const Tensor& residual, const Tensor& extra, const Tensor& heads, const Tensor& tails,
-                       const Tensor& costs, int64_t rule, double lr, double weight_decay, int64_t step,
-                       bool directed, const Tensor& measures) {
-  check_flow_step(flow, first_moment, second_moment, residual, extra, {heads, tails, costs}, rule, lr,
-                  weight_decay, step, measures);
+                       const Tensor& heads, const Tensor& tails, const OptionalTensor& optional_residual,
+                       const OptionalTensor& optional_extra, const OptionalTensor& optional_cost_share,
+                       const OptionalTensor& optional_costs, std::string rule, double lr, double weight_decay,
+                       int64_t step, bool directed, const Tensor& measures) {
+  const bool proximal = choice(kOp, "rule", rule, kRules) == 1;
+  const Tensor residual = or_empty(optional_residual, flow.options());
+  const Tensor extra = or_empty(optional_extra, flow.options());
+  const Tensor cost_share = or_empty(optional_cost_share, flow.options());
+  const Tensor costs = or_empty(optional_costs, flow.options());
+  check_flow_step(flow, first_moment, second_moment, residual, extra, {heads, tails, costs}, lr, weight_decay,
+                  step, measures);
+  check_cost_share(cost_share, flow);
+  if (residual.dim() == 2) {
+    check_entries(kOp, "heads", heads, 0, residual.size(0));
+    check_entries(kOp, "tails", tails, 0, residual.size(0));
+  }
   const Tensor rows = residual.contiguous();
   record_work(16 * flow.numel(), flow, flow, first_moment, first_moment, second_moment, second_moment, rows,
               extra, heads, tails, costs);
   for (const Tensor& changed : {flow, first_moment, second_moment}) {
     changed.unsafeGetTensorImpl()->bump_version();  // written through a pointer, which autograd does not see
   }
-  const kernels::FlowStepRule how{rule == 1, directed, lr, 0.9, 0.999, 1e-8, weight_decay, step};
+  const kernels::FlowStepRule how{proximal, directed, lr, 0.9, 0.999, 1e-8, weight_decay, step};
   auto* numbers = measures.data_ptr<double>();
-  AT_DISPATCH_FLOATING_TYPES(flow.scalar_type(), "qw::flow_step_", [&] {
+  AT_DISPATCH_FLOATING_TYPES(flow.scalar_type(), "qw::_flow_step_", [&] {
     const kernels::FlowView<scalar_t> view{flow.data_ptr<scalar_t>(),
                                            first_moment.data_ptr<scalar_t>(),
                                            second_moment.data_ptr<scalar_t>(),
-                                           rows.data_ptr<scalar_t>(),
+                                           data_or_null<scalar_t>(rows),
                                            data_or_null<scalar_t>(extra),
+                                           data_or_null<scalar_t>(cost_share),
                                            heads.data_ptr<int32_t>(),
                                            tails.data_ptr<int32_t>(),
                                            data_or_null<scalar_t>(costs),
@@ -105,15 +128,32 @@ void flow_step_backend(const Tensor& flow, const Tensor& first_moment, const Ten
   });
 }
 
+void flow_step_meta(const Tensor& flow, const Tensor& first_moment, const Tensor& second_moment,
+                    const Tensor& heads, const Tensor& tails, const OptionalTensor& residual,
+                    const OptionalTensor& extra, const OptionalTensor& cost_share,
+                    const OptionalTensor& costs, std::string rule, double lr, double weight_decay,
+                    int64_t step, bool, const Tensor& measures) {
+  choice(kOp, "rule", rule, kRules);
+  if (have_numbers(flow, first_moment, second_moment, heads, tails, residual, extra, cost_share, costs)) {
+    const at::TensorOptions& options = flow.options();
+    check_flow_step(flow, first_moment, second_moment, or_empty(residual, options), or_empty(extra, options),
+                    {heads, tails, or_empty(costs, options)}, lr, weight_decay, step, measures);
+  }
+}
+
 }  // namespace
 
-QW_BACKENDS(library) { library.impl("flow_step_", flow_step_backend); }
+QW_BACKENDS(library) { library.impl("_flow_step_", flow_step_backend); }
+
+QW_META(library) { library.impl("_flow_step_", flow_step_meta); }
+
+QW_NO_GRADIENT("_flow_step_")
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
-      "flow_step_(Tensor(a!) flow, Tensor(b!) first_moment, Tensor(c!) second_moment, "
-      "Tensor residual, Tensor extra, Tensor heads, Tensor tails, Tensor costs, "
-      "int rule, float lr, float weight_decay, int step, bool directed, Tensor(d!) measures) -> ()");
+      "_flow_step_(Tensor(a!) flow, Tensor(b!) first_moment, Tensor(c!) second_moment, Tensor heads, "
+      "Tensor tails, Tensor? residual, Tensor? extra, Tensor? cost_share, Tensor? costs, str rule, float lr, "
+      "float weight_decay, int step, bool directed, Tensor(d!) measures) -> ()");
 }
 
 }  // namespace ops
@@ -121,11 +161,11 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 void flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,
                 const at::Tensor& residual, const at::Tensor& extra, const FlowEdges& edges,
                 const FlowStepOptions& options, const at::Tensor& measures) {
-  const at::NoGradGuard no_gradient;
-  ops::call<ops::flow_step_backend>("qw::flow_step_", flow, first_moment, second_moment, residual, extra,
-                                    edges.heads, edges.tails, edges.costs, static_cast<int64_t>(options.rule),
-                                    options.lr, options.weight_decay, options.step, options.directed,
-                                    measures);
+  ops::call_without_gradient<ops::flow_step_backend>(
+      "qw::_flow_step_", flow, first_moment, second_moment, edges.heads, edges.tails, ops::or_none(residual),
+      ops::or_none(extra), ops::OptionalTensor(), ops::or_none(edges.costs),
+      ops::choice_name(ops::kRules, static_cast<int64_t>(options.rule)), options.lr, options.weight_decay,
+      options.step, options.directed, measures);
 }
 
 at::Tensor flow_step_(const at::Tensor& flow, const at::Tensor& first_moment, const at::Tensor& second_moment,

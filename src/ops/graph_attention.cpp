@@ -16,6 +16,7 @@
 #include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/graph_attention_parts.h"
+#include "ops/index_checks.h"
 #include "ops/work.h"
 
 namespace qw {
@@ -37,6 +38,7 @@ void check_pattern(const char* op, const SparsePattern& pattern, const Tensor& f
   const int64_t entries = pattern.columns.size(0);
   TORCH_CHECK(pattern.order.size(0) == entries, op, ": order must have an entry for each of ", entries,
               " entries, got ", pattern.order.size(0), "; SparsePattern::symmetric has none");
+  check_pattern_entries(op, pattern);
 }
 
 void check_like(const char* op, const char* name, const Tensor& tensor, at::IntArrayRef sizes,
@@ -80,7 +82,7 @@ void check_graph_attention(const char* op, const AttentionInputs& inputs) {
 
 void check_graph_attention_backward(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                                     const Tensor& gradient, bool edge_weights_gradient) {
-  constexpr const char* kOp = "qw::graph_attention_backward";
+  constexpr const char* kOp = "qw::_graph_attention_backward";
   check_graph_attention(kOp, inputs);
   check_like(kOp, "result", outputs.result, inputs.features.sizes(), inputs.features);
   check_like(kOp, "statistics", outputs.statistics,
@@ -94,11 +96,15 @@ void check_graph_attention_backward(const AttentionInputs& inputs, const Attenti
 // As the schemas of both passes have them.
 AttentionInputs inputs_of(const char* op, at::TensorList pattern, const Tensor& features,
                           const Tensor& attention_source, const Tensor& attention_target,
-                          const Tensor& edge_weights, double negative_slope, double dropout,
+                          const OptionalTensor& edge_weights, double negative_slope, double dropout,
                           at::IntArrayRef key) {
   TORCH_CHECK(key.size() == 3, op, ": key must be seed, epoch and layer, got ", key.size(), " numbers");
-  return {pattern_of(pattern), features,     attention_source,
-          attention_target,    edge_weights, {negative_slope, dropout, key[0], key[1], key[2]}};
+  return {pattern_of(pattern),
+          features,
+          attention_source,
+          attention_target,
+          or_empty(edge_weights, features.options()),
+          {negative_slope, dropout, key[0], key[1], key[2]}};
 }
 
 std::array<int64_t, 3> key_of(const GraphAttentionOptions& options) {
@@ -166,9 +172,10 @@ kernels::AttentionStatistics<T> softmax_of(const Tensor& statistics) {
 std::tuple<Tensor, Tensor> graph_attention_forward_backend(at::TensorList pattern, const Tensor& features,
                                                            const Tensor& attention_source,
                                                            const Tensor& attention_target,
-                                                           const Tensor& edge_weights, double negative_slope,
-                                                           double dropout, at::IntArrayRef key) {
-  constexpr const char* kOp = "qw::graph_attention_forward";
+                                                           const OptionalTensor& edge_weights,
+                                                           double negative_slope, double dropout,
+                                                           at::IntArrayRef key) {
+  constexpr const char* kOp = "qw::graph_attention";
   const AttentionInputs given = inputs_of(kOp, pattern, features, attention_source, attention_target,
                                           edge_weights, negative_slope, dropout, key);
   check_graph_attention(kOp, given);
@@ -178,8 +185,8 @@ std::tuple<Tensor, Tensor> graph_attention_forward_backend(at::TensorList patter
   const int64_t heads = attention_source.size(1);
   Tensor statistics = at::empty({kAttentionStatistics, features.size(0), heads}, features.options());
   record_work(columns.numel() * (2 * features.size(1) + 5 * heads) + 4 * features.numel(), offsets, columns,
-              features, features, edge_weights, result, statistics);
-  AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::graph_attention_forward", [&] {
+              features, features, given.edge_weights, result, statistics);
+  AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::_graph_attention_forward", [&] {
     const auto scored = head_features<scalar_t>(inputs);
     scalar_t* source_scores = statistic_of<scalar_t>(statistics, kSourceScores);
     scalar_t* target_scores = statistic_of<scalar_t>(statistics, kTargetScores);
@@ -282,11 +289,12 @@ void backward_on_gpu(const AttentionInputs& inputs, const AttentionOutputs& outp
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> graph_attention_backward_backend(
     at::TensorList pattern, const Tensor& features, const Tensor& attention_source,
-    const Tensor& attention_target, const Tensor& edge_weights, const Tensor& result,
+    const Tensor& attention_target, const OptionalTensor& edge_weights, const Tensor& result,
     const Tensor& statistics, const Tensor& gradient, double negative_slope, double dropout,
     at::IntArrayRef key, bool edge_weights_gradient) {
-  const AttentionInputs given = inputs_of("qw::graph_attention_backward", pattern, features, attention_source,
-                                          attention_target, edge_weights, negative_slope, dropout, key);
+  const AttentionInputs given =
+      inputs_of("qw::_graph_attention_backward", pattern, features, attention_source, attention_target,
+                edge_weights, negative_slope, dropout, key);
   check_graph_attention_backward(given, {result, statistics}, gradient, edge_weights_gradient);
   const AttentionInputs inputs = contiguous(given);
   const AttentionOutputs outputs{result.contiguous(), statistics.contiguous()};
@@ -296,40 +304,68 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> graph_attention_backward_backend(
   record_work(
       arcs.columns.numel() * (4 * features.size(1) + 14 * attention_source.size(1)) + 8 * features.numel(),
       arcs.offsets, arcs.columns, arcs.transposed_offsets, arcs.transposed_columns, arcs.order, features,
-      features, statistics, edge_weights, result, upstream, upstream, made.scores_gradient,
+      features, statistics, given.edge_weights, result, upstream, upstream, made.scores_gradient,
       made.scores_gradient, made.features_gradient, made.features_gradient, made.features_gradient,
       made.source_gradient, made.source_gradient, made.target_gradient, made.target_gradient,
       made.edge_gradient);
-  AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::graph_attention_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(features.scalar_type(), "qw::_graph_attention_backward", [&] {
     run_on(
         features, [&] { backward_on_cpu<scalar_t>(inputs, outputs, upstream, made); },
         [&](auto stream) { backward_on_gpu<scalar_t>(inputs, outputs, upstream, made, stream); });
   });
-  return {made.features_gradient, made.attention_gradient.select(0, 0), made.attention_gradient.select(0, 1),
+  return {made.features_gradient, made.attention_gradient.select(0, 0),
+          made.attention_gradient.select(0, 1).clone(),  // results of an operator share no memory
           made.edge_gradient};
+}
+
+std::tuple<Tensor, Tensor> graph_attention_forward_meta(at::TensorList pattern, const Tensor& features,
+                                                        const Tensor& attention_source,
+                                                        const Tensor& attention_target,
+                                                        const OptionalTensor& edge_weights,
+                                                        double negative_slope, double dropout,
+                                                        at::IntArrayRef key) {
+  if (have_numbers(pattern, features, attention_source, attention_target, edge_weights)) {
+    constexpr const char* kOp = "qw::graph_attention";
+    check_graph_attention(kOp, inputs_of(kOp, pattern, features, attention_source, attention_target,
+                                         edge_weights, negative_slope, dropout, key));
+  }
+  return {at::empty_symint(features.sym_sizes(), features.options()),
+          at::empty_symint({kAttentionStatistics, features.sym_size(0), attention_source.sym_size(1)},
+                           features.options())};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> graph_attention_backward_meta(
+    at::TensorList pattern, const Tensor& features, const Tensor& attention_source,
+    const Tensor& attention_target, const OptionalTensor&, const Tensor&, const Tensor&, const Tensor&,
+    double, double, at::IntArrayRef, bool edge_weights_gradient) {
+  const Tensor& columns = pattern_of(pattern).columns;
+  return {at::empty_symint(features.sym_sizes(), features.options()),
+          at::empty_symint(attention_source.sym_sizes(), features.options()),
+          at::empty_symint(attention_target.sym_sizes(), features.options()),
+          edge_weights_gradient ? at::empty_symint(columns.sym_sizes(), features.options())
+                                : at::empty({0}, features.options())};
 }
 
 AttentionOutputs graph_attention_forward(const AttentionInputs& inputs) {
   const GraphAttentionOptions& options = inputs.options;
-  auto [result, statistics] = call<graph_attention_forward_backend>(
-      "qw::graph_attention_forward", tensors_of(inputs.pattern), inputs.features, inputs.attention_source,
-      inputs.attention_target, inputs.edge_weights, options.negative_slope, options.dropout, key_of(options));
+  auto [result, statistics] = call_without_gradient<graph_attention_forward_backend>(
+      "qw::_graph_attention_forward", tensors_of(inputs.pattern), inputs.features, inputs.attention_source,
+      inputs.attention_target, or_none(inputs.edge_weights), options.negative_slope, options.dropout,
+      key_of(options));
   return {result, statistics};
 }
 
-Tensor graph_attention_backend(const Tensor& offsets, const Tensor& columns, const Tensor& transposed_offsets,
-                               const Tensor& transposed_columns, const Tensor& order, const Tensor& features,
-                               const Tensor& attention_source, const Tensor& attention_target,
-                               const Tensor& edge_weights, double negative_slope, double dropout,
-                               int64_t seed, int64_t epoch, int64_t layer) {
-  const AttentionInputs inputs{{offsets, columns, transposed_offsets, transposed_columns, order},
-                               features,
-                               attention_source,
-                               attention_target,
-                               edge_weights,
-                               {negative_slope, dropout, seed, epoch, layer}};
-  check_graph_attention("qw::graph_attention", inputs);
-  return graph_attention_forward(inputs).result;
+Tensor graph_attention_backend(at::TensorList pattern, const Tensor& features, const Tensor& attention_source,
+                               const Tensor& attention_target, const OptionalTensor& edge_weights,
+                               double negative_slope, double dropout, int64_t seed, int64_t epoch,
+                               int64_t layer) {
+  return graph_attention_forward({pattern_of(pattern),
+                                  features,
+                                  attention_source,
+                                  attention_target,
+                                  edge_weights.value_or(Tensor()),
+                                  {negative_slope, dropout, seed, epoch, layer}})
+      .result;
 }
 
 using torch::autograd::AutogradContext;
@@ -355,14 +391,14 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
  public:
   static Tensor forward(AutogradContext* context, const SparsePattern& pattern, const Tensor& features,
                         const Tensor& attention_source, const Tensor& attention_target,
-                        const Tensor& edge_weights, const GraphAttentionOptions& options) {
+                        const OptionalTensor& optional_edge_weights, const GraphAttentionOptions& options) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const Tensor edge_weights = optional_edge_weights.value_or(Tensor());
     const AttentionInputs inputs{pattern,          features,     attention_source,
                                  attention_target, edge_weights, options};
-    check_graph_attention("qw::graph_attention", inputs);
     const AttentionOutputs outputs = graph_attention_forward(inputs);
     context->saved_data["edge_weights_need_gradient"] =
-        edge_weights.requires_grad() && edge_weights.size(0) == pattern.columns.size(0);
+        edge_weights.defined() && edge_weights.requires_grad() && !is_nothing(edge_weights);
     context->saved_data["negative_slope"] = options.negative_slope;
     context->saved_data["dropout"] = options.dropout;
     context->saved_data["seed"] = options.seed;
@@ -399,14 +435,12 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
   }
 };
 
-Tensor graph_attention_autograd(const Tensor& offsets, const Tensor& columns,
-                                const Tensor& transposed_offsets, const Tensor& transposed_columns,
-                                const Tensor& order, const Tensor& features, const Tensor& attention_source,
-                                const Tensor& attention_target, const Tensor& edge_weights,
-                                double negative_slope, double dropout, int64_t seed, int64_t epoch,
-                                int64_t layer) {
-  return GraphAttention::apply(SparsePattern{offsets, columns, transposed_offsets, transposed_columns, order},
-                               features, attention_source, attention_target, edge_weights,
+Tensor graph_attention_autograd(at::TensorList pattern, const Tensor& features,
+                                const Tensor& attention_source, const Tensor& attention_target,
+                                const OptionalTensor& edge_weights, double negative_slope, double dropout,
+                                int64_t seed, int64_t epoch, int64_t layer) {
+  return GraphAttention::apply(pattern_of(pattern), features, attention_source, attention_target,
+                               edge_weights,
                                GraphAttentionOptions{negative_slope, dropout, seed, epoch, layer});
 }
 
@@ -417,15 +451,20 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> graph_attention_backward(const Attent
                                                                     const Tensor& gradient,
                                                                     bool edge_weights_gradient) {
   const GraphAttentionOptions& options = inputs.options;
-  return call<graph_attention_backward_backend>(
-      "qw::graph_attention_backward", tensors_of(inputs.pattern), inputs.features, inputs.attention_source,
-      inputs.attention_target, inputs.edge_weights, outputs.result, outputs.statistics, gradient,
+  return call_without_gradient<graph_attention_backward_backend>(
+      "qw::_graph_attention_backward", tensors_of(inputs.pattern), inputs.features, inputs.attention_source,
+      inputs.attention_target, or_none(inputs.edge_weights), outputs.result, outputs.statistics, gradient,
       options.negative_slope, options.dropout, key_of(options), edge_weights_gradient);
 }
 
 QW_BACKENDS(library) {
-  library.impl("graph_attention_forward", graph_attention_forward_backend);
-  library.impl("graph_attention_backward", graph_attention_backward_backend);
+  library.impl("_graph_attention_forward", graph_attention_forward_backend);
+  library.impl("_graph_attention_backward", graph_attention_backward_backend);
+}
+
+QW_META(library) {
+  library.impl("_graph_attention_forward", graph_attention_forward_meta);
+  library.impl("_graph_attention_backward", graph_attention_backward_meta);
 }
 
 TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
@@ -434,18 +473,20 @@ TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) {
 
 TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("graph_attention", graph_attention_autograd); }
 
+QW_NO_GRADIENT("_graph_attention_forward", "_graph_attention_backward")
+
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
-      "graph_attention(Tensor offsets, Tensor columns, Tensor transposed_offsets, Tensor transposed_columns, "
-      "Tensor order, Tensor features, Tensor attention_source, Tensor attention_target, Tensor edge_weights, "
-      "float negative_slope, float dropout, int seed, int epoch, int layer) -> Tensor");
+      "graph_attention(Tensor[] pattern, Tensor features, Tensor attention_source, Tensor attention_target, "
+      "Tensor? edge_weights=None, float negative_slope=0.2, float dropout=0.0, int seed=0, int epoch=0, "
+      "int layer=0) -> Tensor");
   library.def(
-      "graph_attention_forward(Tensor[] pattern, Tensor features, Tensor attention_source, "
-      "Tensor attention_target, Tensor edge_weights, float negative_slope, float dropout, int[] key) -> "
+      "_graph_attention_forward(Tensor[] pattern, Tensor features, Tensor attention_source, "
+      "Tensor attention_target, Tensor? edge_weights, float negative_slope, float dropout, int[] key) -> "
       "(Tensor, Tensor)");
   library.def(
-      "graph_attention_backward(Tensor[] pattern, Tensor features, Tensor attention_source, "
-      "Tensor attention_target, Tensor edge_weights, Tensor result, Tensor statistics, Tensor gradient, "
+      "_graph_attention_backward(Tensor[] pattern, Tensor features, Tensor attention_source, "
+      "Tensor attention_target, Tensor? edge_weights, Tensor result, Tensor statistics, Tensor gradient, "
       "float negative_slope, float dropout, int[] key, bool edge_weights_gradient) -> "
       "(Tensor, Tensor, Tensor, Tensor)");
 }
@@ -455,10 +496,10 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 at::Tensor graph_attention(const SparsePattern& pattern, const at::Tensor& features,
                            const at::Tensor& attention_source, const at::Tensor& attention_target,
                            const at::Tensor& edge_weights, const GraphAttentionOptions& options) {
-  return ops::call<ops::graph_attention_backend>(
-      "qw::graph_attention", pattern.offsets, pattern.columns, pattern.transposed_offsets,
-      pattern.transposed_columns, pattern.order, features, attention_source, attention_target, edge_weights,
-      options.negative_slope, options.dropout, options.seed, options.epoch, options.layer);
+  return ops::call<ops::graph_attention_backend>("qw::graph_attention", ops::tensors_of(pattern), features,
+                                                 attention_source, attention_target,
+                                                 ops::or_none(edge_weights), options.negative_slope,
+                                                 options.dropout, options.seed, options.epoch, options.layer);
 }
 
 }  // namespace qw

@@ -6,9 +6,13 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <array>
+#include <string>
+
 #include "kernels/normalise.h"
 #include "ops/backend.h"
 #include "ops/checks.h"
+#include "ops/index_checks.h"
 #include "ops/normalise_parts.h"
 #include "ops/work.h"
 
@@ -17,11 +21,13 @@ namespace ops {
 
 using at::Tensor;
 
-Normalisation checked_normalisation(const char* op, int64_t kind) {
-  TORCH_CHECK(kind >= 0 && kind <= 2, op, ": kind must be 0 (symmetric), 1 (rows) or 2 (softmax), got ",
-              kind);
-  return static_cast<Normalisation>(kind);
+constexpr std::array<const char*, 3> kKinds{"symmetric", "rows", "softmax"};  // as Normalisation
+
+Normalisation normalisation(const char* op, const std::string& kind) {
+  return static_cast<Normalisation>(choice(op, "kind", kind, kKinds));
 }
+
+std::string name_of(Normalisation kind) { return choice_name(kKinds, static_cast<int64_t>(kind)); }
 
 namespace {
 
@@ -45,11 +51,12 @@ void check_normalise(const char* op, const SparsePattern& pattern, const char* n
                   (values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble),
               op, ": ", name, " must be [", entries, "] of float32 or float64, got ", values.sizes(), " of ",
               values.scalar_type());
+  check_pattern_entries(op, pattern);
 }
 
 void check_normalise_backward(const SparsePattern& pattern, const Tensor& normalised, const Tensor& scales,
                               const Tensor& gradient, Normalisation kind) {
-  constexpr const char* kOp = "qw::normalise_backward";
+  constexpr const char* kOp = "qw::_normalise_backward";
   check_normalise(kOp, pattern, "normalised", normalised);
   check_like(kOp, "scales", scales, kind == Normalisation::kSoftmax ? 0 : pattern.offsets.size(0) - 1,
              normalised);
@@ -67,19 +74,18 @@ CsrView<T> matrix_of(const Tensor& offsets, const Tensor& columns, const Tensor&
 
 // The normalised values, and by kind: symmetric, [N] 1 / sqrt(d); rows, [N] 1 / d; softmax, [0]. A d that
 // counts as 0 has the scale 0.
-std::tuple<Tensor, Tensor> normalise_forward_backend(const Tensor& offsets, const Tensor& columns,
-                                                     const Tensor& transposed_offsets,
-                                                     const Tensor& transposed_columns, const Tensor& order,
-                                                     const Tensor& values, int64_t kind_number) {
-  const Normalisation kind = checked_normalisation("qw::normalise_forward", kind_number);
-  check_normalise("qw::normalise_forward", {offsets, columns, transposed_offsets, transposed_columns, order},
-                  "values", values);
+std::tuple<Tensor, Tensor> normalise_forward_backend(at::TensorList pattern_tensors, const Tensor& values,
+                                                     std::string kind_name) {
+  const Normalisation kind = normalisation("qw::normalise", kind_name);
+  const SparsePattern pattern = pattern_of(pattern_tensors);
+  check_normalise("qw::normalise", pattern, "values", values);
+  const Tensor &offsets = pattern.offsets, &columns = pattern.columns;
   const Tensor given = values.contiguous();
   const int64_t entries = given.size(0);
   Tensor result = at::empty({entries}, given.options());
   record_work(3 * entries, offsets, columns, given, result);
   Tensor scales = at::empty({kind == Normalisation::kSoftmax ? 0 : offsets.size(0) - 1}, given.options());
-  AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "qw::normalise_forward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "qw::_normalise_forward", [&] {
     const CsrView<scalar_t> matrix = matrix_of<scalar_t>(offsets, columns, given);
     scalar_t* scale = scales.data_ptr<scalar_t>();
     scalar_t* to = result.data_ptr<scalar_t>();
@@ -101,20 +107,19 @@ std::tuple<Tensor, Tensor> normalise_forward_backend(const Tensor& offsets, cons
   return {result, scales};
 }
 
-Tensor normalise_backward_backend(const Tensor& offsets, const Tensor& columns,
-                                  const Tensor& transposed_offsets, const Tensor& transposed_columns,
-                                  const Tensor& order, const Tensor& normalised, const Tensor& scales,
-                                  const Tensor& gradient, int64_t kind_number) {
-  const Normalisation kind = checked_normalisation("qw::normalise_backward", kind_number);
-  check_normalise_backward({offsets, columns, transposed_offsets, transposed_columns, order}, normalised,
-                           scales, gradient, kind);
+Tensor normalise_backward_backend(at::TensorList pattern_tensors, const Tensor& normalised,
+                                  const Tensor& scales, const Tensor& gradient, std::string kind_name) {
+  const Normalisation kind = normalisation("qw::_normalise_backward", kind_name);
+  const SparsePattern pattern = pattern_of(pattern_tensors);
+  check_normalise_backward(pattern, normalised, scales, gradient, kind);
+  const Tensor &offsets = pattern.offsets, &columns = pattern.columns;
   const Tensor forward_result = normalised.contiguous();
   const Tensor forward_scales = scales.contiguous();
   const Tensor incoming = gradient.contiguous();
   const int64_t entries = incoming.size(0);
   Tensor result = at::empty({entries}, incoming.options());
   record_work(6 * entries, offsets, columns, incoming, result);
-  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::normalise_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::_normalise_backward", [&] {
     const CsrView<scalar_t> matrix = matrix_of<scalar_t>(offsets, columns, forward_result);
     const scalar_t* scale = forward_scales.data_ptr<scalar_t>();
     const scalar_t* from = incoming.data_ptr<scalar_t>();
@@ -123,8 +128,8 @@ Tensor normalise_backward_backend(const Tensor& offsets, const Tensor& columns,
       case Normalisation::kSymmetric: {
         const Tensor sums_gradient = at::empty({offsets.size(0) - 1}, incoming.options());
         scalar_t* sums = sums_gradient.data_ptr<scalar_t>();
-        const kernels::ColumnsView by_column{transposed_offsets.data_ptr<int64_t>(),
-                                             order.data_ptr<int64_t>()};
+        const kernels::ColumnsView by_column{pattern.transposed_offsets.data_ptr<int64_t>(),
+                                             pattern.order.data_ptr<int64_t>()};
         return run_on(
             incoming,
             [&] { kernels::normalise_symmetric_backward_cpu(matrix, by_column, scale, from, sums, to); },
@@ -150,19 +155,27 @@ Tensor normalise_backward_backend(const Tensor& offsets, const Tensor& columns,
   return result;
 }
 
-std::tuple<Tensor, Tensor> normalise_forward(const SparsePattern& pattern, const Tensor& values,
-                                             Normalisation kind) {
-  return call<normalise_forward_backend>("qw::normalise_forward", pattern.offsets, pattern.columns,
-                                         pattern.transposed_offsets, pattern.transposed_columns,
-                                         pattern.order, values, static_cast<int64_t>(kind));
+std::tuple<Tensor, Tensor> normalise_forward_meta(at::TensorList pattern, const Tensor& values,
+                                                  std::string kind) {
+  const Tensor& offsets = pattern_of(pattern).offsets;
+  if (have_numbers(pattern, values)) check_normalise("qw::normalise", pattern_of(pattern), "values", values);
+  return {at::empty_symint(values.sym_sizes(), values.options()),
+          normalisation("qw::normalise", kind) == Normalisation::kSoftmax
+              ? at::empty({0}, values.options())
+              : at::empty_symint({offsets.sym_size(0) - 1}, values.options())};
 }
 
-Tensor normalise_backend(const Tensor& offsets, const Tensor& columns, const Tensor& transposed_offsets,
-                         const Tensor& transposed_columns, const Tensor& order, const Tensor& values,
-                         int64_t kind_number) {
-  const SparsePattern pattern{offsets, columns, transposed_offsets, transposed_columns, order};
-  const Normalisation kind = checked_normalisation("qw::normalise", kind_number);
-  check_normalise("qw::normalise", pattern, "values", values);
+Tensor normalise_backward_meta(at::TensorList, const Tensor&, const Tensor&, const Tensor& gradient,
+                               std::string) {
+  return at::empty_symint(gradient.sym_sizes(), gradient.options());
+}
+
+std::tuple<Tensor, Tensor> normalise_forward(at::TensorList pattern, const Tensor& values,
+                                             const std::string& kind) {
+  return call_without_gradient<normalise_forward_backend>("qw::_normalise_forward", pattern, values, kind);
+}
+
+Tensor normalise_backend(at::TensorList pattern, const Tensor& values, std::string kind) {
   return std::get<0>(normalise_forward(pattern, values, kind));
 }
 
@@ -182,11 +195,10 @@ using torch::autograd::variable_list;
 class Normalise : public torch::autograd::Function<Normalise> {
  public:
   static at::Tensor forward(AutogradContext* context, const SparsePattern& pattern, const at::Tensor& values,
-                            Normalisation kind) {
+                            const std::string& kind) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    check_normalise("qw::normalise", pattern, "values", values);
-    const auto [result, scales] = normalise_forward(pattern, values, kind);
-    context->saved_data["kind"] = static_cast<int64_t>(kind);
+    const auto [result, scales] = normalise_forward(tensors_of(pattern), values, kind);
+    context->saved_data["kind"] = kind;
     context->save_for_backward({pattern.offsets, pattern.columns, pattern.transposed_offsets,
                                 pattern.transposed_columns, pattern.order, result, scales});
     return result;
@@ -196,57 +208,54 @@ class Normalise : public torch::autograd::Function<Normalise> {
     TORCH_CHECK(!at::GradMode::is_enabled(),
                 "qw::normalise: there is no second derivative; call backward without create_graph");
     const variable_list saved = context->get_saved_variables();
-    const auto kind = static_cast<Normalisation>(context->saved_data["kind"].toInt());
-    const at::Tensor values_gradient = normalise_backward({saved[0], saved[1], saved[2], saved[3], saved[4]},
-                                                          saved[5], saved[6], gradients[0], kind);
+    const at::Tensor values_gradient = call_without_gradient<normalise_backward_backend>(
+        "qw::_normalise_backward", at::TensorList(saved).slice(0, 5), saved[5], saved[6], gradients[0],
+        context->saved_data["kind"].toStringRef());
     return {at::Tensor(), values_gradient, at::Tensor()};
   }
 };
 
-at::Tensor normalise_autograd(const at::Tensor& offsets, const at::Tensor& columns,
-                              const at::Tensor& transposed_offsets, const at::Tensor& transposed_columns,
-                              const at::Tensor& order, const at::Tensor& values, int64_t kind) {
-  return Normalise::apply(SparsePattern{offsets, columns, transposed_offsets, transposed_columns, order},
-                          values, checked_normalisation("qw::normalise", kind));
+at::Tensor normalise_autograd(at::TensorList pattern, const at::Tensor& values, std::string kind) {
+  return Normalise::apply(pattern_of(pattern), values, kind);
 }
 
 }  // namespace
 
 Tensor normalise_backward(const SparsePattern& pattern, const Tensor& normalised, const Tensor& scales,
                           const Tensor& gradient, Normalisation kind) {
-  return call<normalise_backward_backend>(
-      "qw::normalise_backward", pattern.offsets, pattern.columns, pattern.transposed_offsets,
-      pattern.transposed_columns, pattern.order, normalised, scales, gradient, static_cast<int64_t>(kind));
+  return call_without_gradient<normalise_backward_backend>("qw::_normalise_backward", tensors_of(pattern),
+                                                           normalised, scales, gradient, name_of(kind));
 }
 
 QW_BACKENDS(library) {
-  library.impl("normalise_forward", normalise_forward_backend);
-  library.impl("normalise_backward", normalise_backward_backend);
+  library.impl("_normalise_forward", normalise_forward_backend);
+  library.impl("_normalise_backward", normalise_backward_backend);
+}
+
+QW_META(library) {
+  library.impl("_normalise_forward", normalise_forward_meta);
+  library.impl("_normalise_backward", normalise_backward_meta);
 }
 
 TORCH_LIBRARY_IMPL(qw, CompositeExplicitAutograd, library) { library.impl("normalise", normalise_backend); }
 
 TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("normalise", normalise_autograd); }
 
+QW_NO_GRADIENT("_normalise_forward", "_normalise_backward")
+
 TORCH_LIBRARY_FRAGMENT(qw, library) {
+  library.def("normalise(Tensor[] pattern, Tensor values, str kind='symmetric') -> Tensor");
+  library.def("_normalise_forward(Tensor[] pattern, Tensor values, str kind) -> (Tensor, Tensor)");
   library.def(
-      "normalise(Tensor offsets, Tensor columns, Tensor transposed_offsets, Tensor transposed_columns, "
-      "Tensor order, Tensor values, int kind) -> Tensor");
-  library.def(
-      "normalise_forward(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
-      "Tensor transposed_columns, Tensor order, Tensor values, int kind) -> (Tensor, Tensor)");
-  library.def(
-      "normalise_backward(Tensor offsets, Tensor columns, Tensor transposed_offsets, "
-      "Tensor transposed_columns, Tensor order, Tensor normalised, Tensor scales, Tensor gradient, int kind) "
+      "_normalise_backward(Tensor[] pattern, Tensor normalised, Tensor scales, Tensor gradient, str kind) "
       "-> Tensor");
 }
 
 }  // namespace ops
 
 at::Tensor normalise(const SparsePattern& pattern, const at::Tensor& values, Normalisation kind) {
-  return ops::call<ops::normalise_backend>("qw::normalise", pattern.offsets, pattern.columns,
-                                           pattern.transposed_offsets, pattern.transposed_columns,
-                                           pattern.order, values, static_cast<int64_t>(kind));
+  return ops::call<ops::normalise_backend>("qw::normalise", ops::tensors_of(pattern), values,
+                                           ops::name_of(kind));
 }
 
 }  // namespace qw

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "qw/ops/spmm.h"
+
 namespace qw::ops {
 
 // The sparse matrix (offsets, columns, values[order[k]] or, with an empty order, values[k]) times `dense`,
@@ -15,8 +17,6 @@ at::Tensor sampled_products(const at::Tensor& offsets, const at::Tensor& columns
                             const at::Tensor& right);
 
 // What spmm requires but of its addend.
-void check_spmm(const at::Tensor& offsets, const at::Tensor& columns, const at::Tensor& transposed_offsets,
-                const at::Tensor& transposed_columns, const at::Tensor& order, const at::Tensor& values,
-                const at::Tensor& dense);
+void check_spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense);
 
 }  // namespace qw::ops

@@ -6,6 +6,8 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <limits>
+
 #include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/wasserstein_solve.h"
@@ -15,6 +17,8 @@ namespace ops {
 namespace {
 
 using at::Tensor;
+
+constexpr double kNoSlack = std::numeric_limits<double>::infinity();
 
 // Shapes, types and devices; ids and costs are checked where the graph is built.
 void check_wasserstein1_partial(const at::Tensor& values, const at::Tensor& targets,
@@ -44,13 +48,30 @@ void check_wasserstein1_partial(const at::Tensor& values, const at::Tensor& targ
 // Network simplex and its like have no use for a GPU: the host solves, and the device waits.
 std::tuple<Tensor, Tensor> wasserstein1_partial_backend(const Tensor& values, const Tensor& targets,
                                                         const Tensor& labelled, const Tensor& heads,
-                                                        const Tensor& tails, const Tensor& costs,
-                                                        int64_t num_nodes, bool directed, double slack) {
+                                                        const Tensor& tails, int64_t num_nodes,
+                                                        const OptionalTensor& optional_costs, bool directed,
+                                                        c10::optional<double> optional_slack) {
+  const double slack = optional_slack.value_or(kNoSlack);
+  const Tensor costs = or_empty(optional_costs, values.options());
   check_wasserstein1_partial(values, targets, {labelled, heads, tails, costs, num_nodes, directed, slack});
   const auto [distance, potential] = solve_wasserstein1_partial(
       values.cpu(), targets.cpu(),
       {labelled.cpu(), heads.cpu(), tails.cpu(), costs.cpu(), num_nodes, directed, slack});
   return {distance.to(values.device()), potential.to(values.device())};
+}
+
+std::tuple<Tensor, Tensor> wasserstein1_partial_meta(const Tensor& values, const Tensor& targets,
+                                                     const Tensor& labelled, const Tensor& heads,
+                                                     const Tensor& tails, int64_t num_nodes,
+                                                     const OptionalTensor& costs, bool directed,
+                                                     c10::optional<double> slack) {
+  if (have_numbers(values, targets, labelled, heads, tails, costs)) {
+    check_wasserstein1_partial(values, targets,
+                               {labelled, heads, tails, or_empty(costs, values.options()), num_nodes,
+                                directed, slack.value_or(kNoSlack)});
+  }
+  return {at::empty_symint({values.sym_size(1)}, values.options()),
+          at::empty_symint(values.sym_sizes(), values.options())};
 }
 
 using torch::autograd::AutogradContext;
@@ -78,17 +99,22 @@ class Wasserstein1Partial : public torch::autograd::Function<Wasserstein1Partial
 
 std::tuple<at::Tensor, at::Tensor> wasserstein1_partial_autograd(
     const at::Tensor& values, const at::Tensor& targets, const at::Tensor& labelled, const at::Tensor& heads,
-    const at::Tensor& tails, const at::Tensor& costs, int64_t num_nodes, bool directed, double slack) {
-  TORCH_CHECK(!(at::GradMode::is_enabled() && costs.requires_grad()),
+    const at::Tensor& tails, int64_t num_nodes, const OptionalTensor& costs, bool directed,
+    c10::optional<double> slack) {
+  TORCH_CHECK(!(at::GradMode::is_enabled() && needs_gradient(costs)),
               "qw::wasserstein1_partial: costs must not require a gradient, there is none; detach them");
-  const variable_list results = Wasserstein1Partial::apply(
-      values, targets, TransportTensors{labelled, heads, tails, costs, num_nodes, directed, slack});
+  const variable_list results =
+      Wasserstein1Partial::apply(values, targets,
+                                 TransportTensors{labelled, heads, tails, costs.value_or(at::Tensor()),
+                                                  num_nodes, directed, slack.value_or(kNoSlack)});
   return {results[0], results[1]};
 }
 
 }  // namespace
 
 QW_BACKENDS(library) { library.impl("wasserstein1_partial", wasserstein1_partial_backend); }
+
+QW_META(library) { library.impl("wasserstein1_partial", wasserstein1_partial_meta); }
 
 TORCH_LIBRARY_IMPL(qw, Autograd, library) {
   library.impl("wasserstein1_partial", wasserstein1_partial_autograd);
@@ -97,7 +123,8 @@ TORCH_LIBRARY_IMPL(qw, Autograd, library) {
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
       "wasserstein1_partial(Tensor values, Tensor targets, Tensor labelled, Tensor heads, Tensor tails, "
-      "Tensor costs, int num_nodes, bool directed, float slack) -> (Tensor distance, Tensor potential)");
+      "int num_nodes, Tensor? costs=None, bool directed=False, float? slack=None) -> "
+      "(Tensor distance, Tensor potential)");
 }
 
 }  // namespace ops
@@ -106,7 +133,7 @@ std::tuple<at::Tensor, at::Tensor> wasserstein1_partial(const at::Tensor& values
                                                         const TransportTensors& problem) {
   return ops::call<ops::wasserstein1_partial_backend>(
       "qw::wasserstein1_partial", values, targets, problem.labelled, problem.heads, problem.tails,
-      problem.costs, problem.num_nodes, problem.directed, problem.slack);
+      problem.num_nodes, ops::or_none(problem.costs), problem.directed, c10::optional<double>(problem.slack));
 }
 
 }  // namespace qw

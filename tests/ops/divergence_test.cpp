@@ -323,7 +323,7 @@ TEST(Divergence, Refusals) {
     return refused(Divergence::kSoftmax, z, nothing, labels);
   };
   EXPECT_EQ(refused(static_cast<Divergence>(3), z, nothing, by_target),
-            "qw::divergence: kind must be 0 (softmax), 1 (least squares) or 2 (Bernoulli), got 3");
+            "qw::divergence: kind must be softmax, least_squares or bernoulli, got '3'");
   EXPECT_EQ(refused(Divergence::kSoftmax, at::ones({4}), nothing, by_class),
             "qw::divergence: predictions must be [N, C], got [4]");
   EXPECT_EQ(refused(Divergence::kSoftmax, at::ones({4, 2}, at::kInt), nothing, by_class),

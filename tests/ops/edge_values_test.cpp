@@ -126,9 +126,9 @@ TEST(EdgeValues, Refusals) {
   EXPECT_EQ(refused(good.entries_of.t().contiguous().t()), wanted + "strided [4, 2] of Long" + on);
   EXPECT_EQ(refused(good.entries_of.to(at::kMeta)), wanted + "[4, 2] of Long on meta");
   EXPECT_EQ(refusal([&] { ops::edge_values_backward(at::ones({}), good.entries_of); }),
-            "qw::edge_values_backward: gradient must be [entries] of float32 or float64, got [] of Float");
+            "qw::_edge_values_backward: gradient must be [entries] of float32 or float64, got [] of Float");
   EXPECT_EQ(refusal([&] { ops::edge_values_backward(at::ones({7}), indices({1})); }),
-            "qw::edge_values_backward: entries_of must be contiguous [1, 2] of Long" + on +
+            "qw::_edge_values_backward: entries_of must be contiguous [1, 2] of Long" + on +
                 ", got [1] of Long" + on);
 }
 

@@ -380,18 +380,18 @@ TEST(FeatureNorm, BackwardRefusals) {
   const at::Tensor x = at::ones({3, 2}), ones = at::ones({2});
   const auto by_column = at::ones({2, 2}, at::kDouble), by_row = at::ones({2, 3}, at::kDouble);
   EXPECT_EQ(refusal([&] { ops::batch_norm_backward(x, ones, by_row, x, true); }),
-            here("qw::batch_norm_backward: statistics must be [2, 2] of Double on cpu, got [2, 3] of Double "
+            here("qw::_batch_norm_backward: statistics must be [2, 2] of Double on cpu, got [2, 3] of Double "
                  "on cpu"));
   EXPECT_EQ(refusal([&] { ops::layer_norm_backward(x, ones, by_column, x); }),
-            here("qw::layer_norm_backward: statistics must be [2, 3] of Double on cpu, got [2, 2] of Double "
+            here("qw::_layer_norm_backward: statistics must be [2, 3] of Double on cpu, got [2, 2] of Double "
                  "on cpu"));
   EXPECT_EQ(
       refusal([&] {
         ops::batch_norm_backward(x, ones, by_column, at::ones({2, 3}), true);
       }),
-      here("qw::batch_norm_backward: gradient must be [3, 2] of Float on cpu, got [2, 3] of Float on cpu"));
+      here("qw::_batch_norm_backward: gradient must be [3, 2] of Float on cpu, got [2, 3] of Float on cpu"));
   EXPECT_EQ(refusal([&] { ops::layer_norm_backward(x, at::ones({3}), by_row, x); }),
-            here("qw::layer_norm_backward: weight must be [2] of Float on cpu, got [3] of Float on cpu"));
+            here("qw::_layer_norm_backward: weight must be [2] of Float on cpu, got [3] of Float on cpu"));
 }
 
 TEST(FeatureNorm, ChecksAlsoUnderInferenceMode) {

@@ -465,16 +465,17 @@ TEST(GraphAttention, BackwardChecksWhatItIsGiven) {
   const at::Tensor good = at::ones({4, 3, 2});
   const at::Tensor wide = at::ones({3, 4});
   EXPECT_EQ(call({good[0], good}, wide),
-            here("qw::graph_attention_backward: result must be [3, 4] of Float on cpu, got [3, 2] of Float "
+            here("qw::_graph_attention_backward: result must be [3, 4] of Float on cpu, got [3, 2] of Float "
                  "on cpu"));
   EXPECT_EQ(call({wide, good[0]}, wide),
-            here("qw::graph_attention_backward: statistics must be [4, 3, 2] of Float on cpu, got [3, 2] of "
+            here("qw::_graph_attention_backward: statistics must be [4, 3, 2] of Float on cpu, got [3, 2] of "
                  "Float on cpu"));
-  EXPECT_EQ(call({wide, good}, good[0]),
-            here("qw::graph_attention_backward: gradient must be [3, 4] of Float on cpu, got [3, 2] of Float "
-                 "on cpu"));
+  EXPECT_EQ(
+      call({wide, good}, good[0]),
+      here("qw::_graph_attention_backward: gradient must be [3, 4] of Float on cpu, got [3, 2] of Float "
+           "on cpu"));
   EXPECT_EQ(call({wide, good}, wide),
-            "qw::graph_attention_backward: there is no gradient for edge weights that are not there");
+            "qw::_graph_attention_backward: there is no gradient for edge weights that are not there");
 }
 
 TEST(GraphAttention, ChecksAlsoUnderInferenceMode) {

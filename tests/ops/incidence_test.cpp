@@ -178,7 +178,8 @@ TEST(Incidence, IntoTakesNoGradientAndRefusesWhatDoesNotFit) {
   const at::Tensor result = at::zeros({3, 4});
   incidence_into(flow, good, result);
   EXPECT_FALSE(result.requires_grad());
-  const std::string wanted = "qw::incidence_into_: result must be contiguous [3, 4] of Float" + on + ", got ";
+  const std::string wanted =
+      "qw::_incidence_into_: result must be contiguous [3, 4] of Float" + on + ", got ";
   const auto refused = [&](const at::Tensor& into) {
     return refusal([&] { incidence_into(flow, good, into); });
   };
@@ -189,7 +190,7 @@ TEST(Incidence, IntoTakesNoGradientAndRefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal([&] {
               incidence_into(at::zeros({3, 4}), good, result);
             }),
-            "qw::incidence_into_: flow must be [2, C], a row for each edge, got [3, 4]");
+            "qw::_incidence_into_: flow must be [2, C], a row for each edge, got [3, 4]");
 }
 
 TEST(Incidence, ChecksAlsoUnderInferenceMode) {
