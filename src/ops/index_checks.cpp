@@ -2,55 +2,46 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <c10/core/Storage.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
 
+#include "ops/seen_tensor.h"
+
 namespace qw::ops {
 namespace {
 
 // What was found right.
 struct Known {
-  c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // holds the place in memory, not the memory
-  int64_t size = 0;
-  uint32_t version = 0;
+  SeenTensor index;
   int64_t low = 0, high = 0;  // low > high: offsets that end with `high`
 };
 
 class KnownIndices {
  public:
-  bool has(const at::Tensor& index, int64_t low, int64_t high) {
-    if (index.is_inference()) return false;  // nobody counts its changes
+  bool has(const at::Tensor& index, int64_t low, int64_t high) const {
     const auto found = known_.find(index.data_ptr());
-    if (found == known_.end()) return false;
-    return std::ranges::any_of(found->second, [&](const Known& known) {
-      return known.size == index.numel() && known.version == version_of(index) && known.low == low &&
-             known.high == high && !known.storage.expired() &&
-             known.storage._unsafe_get_target() == index.storage().unsafeGetStorageImpl();
-    });
+    return found != known_.end() && std::ranges::any_of(found->second, [&](const Known& known) {
+             return known.low == low && known.high == high && known.index.is(index);
+           });
   }
 
   void add(const at::Tensor& index, int64_t low, int64_t high) {
     if (index.is_inference()) return;
-    if (known_.size() >= most_) forget_the_dead();
+    if (known_.size() >= most_) forget_the_gone();
     std::vector<Known>& here = known_[index.data_ptr()];
     std::erase_if(here, [&](const Known& known) {
-      return known.storage.expired() || known.version != version_of(index);
+      return known.index.gone() || (known.low == low && known.high == high);
     });
-    here.push_back({index.storage().getWeakStorageImpl(), index.numel(), version_of(index), low, high});
+    here.push_back({SeenTensor(index), low, high});
   }
 
  private:
-  static uint32_t version_of(const at::Tensor& index) {
-    return index.unsafeGetTensorImpl()->version_counter().current_version();
-  }
-
-  void forget_the_dead() {
+  void forget_the_gone() {
     std::erase_if(known_, [](const auto& here) {
-      return std::ranges::all_of(here.second, [](const Known& known) { return known.storage.expired(); });
+      return std::ranges::all_of(here.second, [](const Known& known) { return known.index.gone(); });
     });
     most_ = std::max<size_t>(64, 2 * known_.size());
   }

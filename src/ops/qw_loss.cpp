@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/divergence_parts.h"
+#include "ops/labelled_nodes.h"
 #include "ops/work.h"
 
 namespace qw {
@@ -55,20 +57,31 @@ Tensor transported(const Tensor& flow, const IncidenceTensors& graph) {
   return incidence(flow, graph);
 }
 
+// The weight of each term of the divergence.
+double weight_of(const char* op, double lambda, const std::string& reduction, const LabelTensors& labels) {
+  TORCH_CHECK(lambda >= 0 && std::isfinite(lambda), op, ": lambda must be finite and not negative, got ",
+              lambda);
+  const bool mean = choice(op, "reduction", reduction, std::array{"mean", "sum"}) == 0;
+  return mean && labels.known > 0 ? lambda / static_cast<double>(labels.known) : lambda;
+}
+
 // The loss, and its gradient for the predictions.
-std::tuple<Tensor, Tensor> qw_loss_forward_backend(
-    const Tensor& predictions, const Tensor& flow, at::TensorList graph_tensors, const Tensor& nodes,
-    const OptionalTensor& classes, const OptionalTensor& targets, const OptionalTensor& optional_costs,
-    const OptionalTensor& class_weights, std::string kind, double weight) {
+std::tuple<Tensor, Tensor> qw_loss_forward_backend(const Tensor& predictions, const Tensor& flow,
+                                                   at::TensorList graph_tensors, const Tensor& labels,
+                                                   const OptionalTensor& mask,
+                                                   const OptionalTensor& optional_costs,
+                                                   const OptionalTensor& class_weights, std::string kind,
+                                                   double lambda, std::string reduction) {
   constexpr const char* kOp = "qw::qw_loss";
   const IncidenceTensors graph = incidence_of(graph_tensors);
   const Tensor costs = or_empty(optional_costs, flow.options()).contiguous();
   check_qw_loss(kOp, predictions, flow, graph, costs);
-  TORCH_CHECK(std::isfinite(weight), kOp, ": weight must be finite, got ", weight);
+  const LabelTensors labelled = labelled_nodes(kOp, divergence_kind(kOp, kind), predictions, labels, mask);
   const Tensor values = flow.contiguous();
   const OptionalTensor shift(transported(values, graph));
-  auto [value, residual] = divergence_backend(kind, predictions, nodes, classes, targets, shift,
-                                              class_weights, weight, true, OptionalTensor());
+  auto [value, residual] = divergence_backend(
+      kind, predictions, labelled.nodes, or_none(labelled.classes), or_none(labelled.targets), shift,
+      class_weights, weight_of(kOp, lambda, reduction, labelled), true, OptionalTensor());
   record_work(2 * values.numel(), values, costs);
   AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), kOp, [&] {
     const auto view = view_of<scalar_t>(values, costs);
@@ -112,8 +125,8 @@ std::tuple<Tensor, Tensor> qw_loss_backward_backend(const Tensor& gradient, cons
 
 std::tuple<Tensor, Tensor> qw_loss_forward_meta(const Tensor& predictions, const Tensor& flow,
                                                 at::TensorList graph, const Tensor&, const OptionalTensor&,
-                                                const OptionalTensor&, const OptionalTensor& costs,
-                                                const OptionalTensor&, std::string kind, double) {
+                                                const OptionalTensor& costs, const OptionalTensor&,
+                                                std::string kind, double, std::string) {
   divergence_kind("qw::qw_loss", kind);
   if (have_numbers(predictions, flow, graph, costs)) {
     check_qw_loss("qw::qw_loss", predictions, flow, incidence_of(graph), or_empty(costs, flow.options()));
@@ -128,12 +141,12 @@ std::tuple<Tensor, Tensor> qw_loss_backward_meta(const Tensor&, const Tensor& re
 }
 
 Tensor qw_loss_backend(const Tensor& predictions, const Tensor& flow, at::TensorList graph,
-                       const Tensor& nodes, const OptionalTensor& classes, const OptionalTensor& targets,
-                       const OptionalTensor& costs, const OptionalTensor& class_weights, std::string kind,
-                       double weight, const OptionalTensor&) {
+                       const Tensor& labels, const OptionalTensor& mask, const OptionalTensor& costs,
+                       const OptionalTensor& class_weights, std::string kind, double lambda,
+                       std::string reduction, const OptionalTensor&) {
   return std::get<0>(call_without_gradient<qw_loss_forward_backend>("qw::_qw_loss_forward", predictions, flow,
-                                                                    graph, nodes, classes, targets, costs,
-                                                                    class_weights, kind, weight));
+                                                                    graph, labels, mask, costs, class_weights,
+                                                                    kind, lambda, reduction));
 }
 
 using torch::autograd::AutogradContext;
@@ -141,13 +154,14 @@ using torch::autograd::variable_list;
 
 struct LossInputs {
   IncidenceTensors graph;
-  Tensor nodes;
-  OptionalTensor classes, targets, costs, class_weights;
+  Tensor labels;
+  OptionalTensor mask, costs, class_weights;
   std::string kind;
-  double weight;
+  double lambda;
+  std::string reduction;
 };
 
-// L = sum_e w_e |F_e| + weight * sum_v D(g_v + (S F)_v, y_v). With r = weight * dD/dg, zero but at labelled
+// L = sum_e w_e |F_e| + lambda * sum_v D(g_v + (S F)_v, y_v). With r = lambda * dD/dg, zero but at labelled
 // nodes, and u = dL/d(value):
 //   dL/dg = u r,    dL/dF = u (S^T r + w sign(F)).
 // The backward pass is not differentiable again.
@@ -157,8 +171,8 @@ class QwLoss : public torch::autograd::Function<QwLoss> {
                         const OptionalTensor& unit, const LossInputs& inputs) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     auto [value, residual] = call<qw_loss_forward_backend>(
-        "qw::_qw_loss_forward", predictions, flow, tensors_of(inputs.graph), inputs.nodes, inputs.classes,
-        inputs.targets, inputs.costs, inputs.class_weights, inputs.kind, inputs.weight);
+        "qw::_qw_loss_forward", predictions, flow, tensors_of(inputs.graph), inputs.labels, inputs.mask,
+        inputs.costs, inputs.class_weights, inputs.kind, inputs.lambda, inputs.reduction);
     context->saved_data["has_unit"] = unit.has_value();
     context->saved_data["unit_has_shape"] = unit.has_value() && unit->dim() != 0;
     variable_list saved = tensors_of(inputs.graph);
@@ -186,17 +200,16 @@ class QwLoss : public torch::autograd::Function<QwLoss> {
 };
 
 Tensor qw_loss_autograd(const Tensor& predictions, const Tensor& flow, at::TensorList graph,
-                        const Tensor& nodes, const OptionalTensor& classes, const OptionalTensor& targets,
-                        const OptionalTensor& costs, const OptionalTensor& class_weights, std::string kind,
-                        double weight, const OptionalTensor& unit) {
-  for (const OptionalTensor& other : {costs, targets, class_weights}) {
-    TORCH_CHECK(!(at::GradMode::is_enabled() && needs_gradient(other)),
-                "qw::qw_loss: costs, targets and class_weights must not require a gradient, there is none; "
-                "detach them");
-  }
+                        const Tensor& labels, const OptionalTensor& mask, const OptionalTensor& costs,
+                        const OptionalTensor& class_weights, std::string kind, double lambda,
+                        std::string reduction, const OptionalTensor& unit) {
+  TORCH_CHECK(!at::GradMode::is_enabled() ||
+                  !(needs_gradient(costs) || needs_gradient(class_weights) || labels.requires_grad()),
+              "qw::qw_loss: costs, labels and class_weights must not require a gradient, there is none; "
+              "detach them");
   return QwLoss::apply(
       predictions, flow, unit,
-      LossInputs{incidence_of(graph), nodes, classes, targets, costs, class_weights, kind, weight});
+      LossInputs{incidence_of(graph), labels, mask, costs, class_weights, kind, lambda, reduction});
 }
 
 }  // namespace
@@ -219,12 +232,12 @@ QW_NO_GRADIENT("_qw_loss_forward", "_qw_loss_backward")
 
 TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def(
-      "qw_loss(Tensor predictions, Tensor flow, Tensor[] graph, Tensor nodes, Tensor? classes=None, "
-      "Tensor? targets=None, Tensor? costs=None, Tensor? class_weights=None, str kind='softmax', "
-      "float weight=1.0, Tensor? unit=None) -> Tensor");
+      "qw_loss(Tensor predictions, Tensor flow, Tensor[] graph, Tensor labels, Tensor? mask=None, "
+      "Tensor? costs=None, Tensor? class_weights=None, str kind='softmax', float lam=1.0, "
+      "str reduction='mean', Tensor? unit=None) -> Tensor");
   library.def(
-      "_qw_loss_forward(Tensor predictions, Tensor flow, Tensor[] graph, Tensor nodes, Tensor? classes, "
-      "Tensor? targets, Tensor? costs, Tensor? class_weights, str kind, float weight) -> (Tensor, Tensor)");
+      "_qw_loss_forward(Tensor predictions, Tensor flow, Tensor[] graph, Tensor labels, Tensor? mask, "
+      "Tensor? costs, Tensor? class_weights, str kind, float lam, str reduction) -> (Tensor, Tensor)");
   library.def(
       "_qw_loss_backward(Tensor gradient, Tensor residual, Tensor flow, Tensor[] graph, Tensor? costs) -> "
       "(Tensor, Tensor)");
@@ -233,12 +246,11 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 }  // namespace ops
 
 at::Tensor qw_loss(const at::Tensor& predictions, const at::Tensor& flow, const IncidenceTensors& graph,
-                   const LabelTensors& labels, const at::Tensor& costs, const QwLossOptions& options,
-                   const at::Tensor& unit) {
+                   const at::Tensor& labels, const at::Tensor& mask, const QwLossOptions& options) {
   return ops::call<ops::qw_loss_backend>(
-      "qw::qw_loss", predictions, flow, ops::tensors_of(graph), labels.nodes, ops::or_none(labels.classes),
-      ops::or_none(labels.targets), ops::or_none(costs), ops::or_none(labels.class_weights),
-      ops::name_of(options.kind), options.weight, ops::or_none(unit));
+      "qw::qw_loss", predictions, flow, ops::tensors_of(graph), labels, ops::or_none(mask),
+      ops::or_none(options.costs), ops::or_none(options.class_weights), ops::name_of(options.kind),
+      options.lambda, options.mean ? "mean" : "sum", ops::or_none(options.unit));
 }
 
 }  // namespace qw

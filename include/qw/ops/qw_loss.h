@@ -9,28 +9,32 @@
 
 namespace QW_PUBLIC qw {
 
-// What the loss weighs, and how.
+// What the loss weighs, and how. Tensors may be undefined.
 struct QwLossOptions {
   Divergence kind = Divergence::kSoftmax;  // between predictions and labels
-  double weight = 1.0;                     // of the sum of divergences: lambda / n for the mean over n nodes
+  double lambda = 1.0;                     // weight of the divergence
+  bool mean = true;            // over the labelled nodes (of values: over known ones); else the sum
+  at::Tensor costs{};          // [E], not negative; undefined: every edge costs 1
+  at::Tensor class_weights{};  // [C]; undefined: every class weighs 1
+  // A number [] or [1], 1. The loss has unit - 1 added to it, so that the unit's gradient is what comes in: a
+  // proximal step tells by it how much of the flow's gradient is the cost's.
+  at::Tensor unit{};
 };
 
-// sum over edges of cost * |flow| + weight * sum over labelled nodes of the divergence between
-// predictions + S flow and the labels, a number [] of the type of the predictions.
+// sum over edges of cost * |flow| + lambda * the mean (or sum) over labelled nodes of the divergence between
+// predictions + S flow and the labels: a number [] of the type of the predictions.
 //
 //   predictions  [N, C], float32 or float64
-//   flow         [E, C]
-//   costs        [E], not negative, or undefined: every edge costs 1
-//   unit         a number [] or [1], 1, or undefined: adds unit - 1 to the loss, and so has the gradient that
-//   comes
-//                in, by which a proximal step tells the part of the flow's gradient that the cost has
+//   flow         [E, C] of the same type
+//   labels       [N] of integers: classes in [0, C), negative where unknown; or [N, C] of the type of the
+//                predictions: values, 0/1 labels or distributions, NaN where unknown
+//   mask         [N] of bool, or numbers of nodes, none twice: who counts; undefined: all that are known
 //
-// All of one type, on one device. Gradients for predictions, flow and unit; that of the flow is a
-// subgradient, with sign(0) = 0; none for labels and costs, and none of second order. Beside the results it
-// makes S flow and the gradient of the predictions, [N, C] each, and nothing of the flow's size but its
-// gradient. The same bits for any number of threads. O((N + E) C). Throws c10::Error on what does not fit.
+// All on one device. Gradients for predictions, flow and unit; that of the flow is a subgradient, with
+// sign(0) = 0; none for the others, and none of second order. Nothing of the flow's size is made but its
+// gradient. What labels and mask come to is remembered until one of them changes, so that a GPU is waited for
+// once. The same bits for any number of threads. O((N + E) C). Throws c10::Error on what does not fit.
 at::Tensor qw_loss(const at::Tensor& predictions, const at::Tensor& flow, const IncidenceTensors& graph,
-                   const LabelTensors& labels, const at::Tensor& costs = {},
-                   const QwLossOptions& options = {}, const at::Tensor& unit = {});
+                   const at::Tensor& labels, const at::Tensor& mask = {}, const QwLossOptions& options = {});
 
 }  // namespace qw

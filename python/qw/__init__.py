@@ -1,0 +1,69 @@
+"""qw: node labels on graphs by the Quasi-Wasserstein loss.
+
+Without torch: Graph, Dataset, load, read_csv, wasserstein1. With torch: QWLoss, EdgeWeights, nn, ops, accelerate, and
+the estimators NodeClassifier and NodeRegressor. Torch is imported when it is first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._lib import Error, InternalError
+from .graph import Graph
+from .transport import Path, Transport, wasserstein1
+
+if TYPE_CHECKING:
+    from . import nn, ops
+    from .loss import EdgeWeights, QWLoss
+    from .optim import QWOptimizer
+
+__version__: str = _core.version
+
+_WITH_TORCH = {
+    "QWLoss": "loss",
+    "EdgeWeights": "loss",
+    "QWOptimizer": "optim",
+}
+_MODULES = ("nn", "ops")
+
+__all__ = [
+    "EdgeWeights",
+    "Error",
+    "Graph",
+    "InternalError",
+    "Path",
+    "QWLoss",
+    "QWOptimizer",
+    "Transport",
+    "nn",
+    "ops",
+    "set_threads",
+    "threads",
+    "wasserstein1",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WITH_TORCH:
+        return getattr(importlib.import_module(f".{_WITH_TORCH[name]}", __name__), name)
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'qw' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def threads() -> int:
+    """How many threads the library uses: the cores this process may run on, unless set."""
+    return _core.thread_count()
+
+
+def set_threads(count: int) -> None:
+    """Uses so many; results do not depend on it."""
+    if count < 1:
+        raise Error(f"qw: threads must be at least 1, got {count}")
+    _core.set_thread_count(count)

@@ -1,0 +1,84 @@
+"""The optimiser of a network and a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ._lib import fail, operators
+
+if TYPE_CHECKING:
+    from .loss import QWLoss
+
+
+class QWOptimizer(torch.optim.Optimizer):
+    """Steps the network as `network` does, and the flow of `loss` by its own rule. Made by QWLoss.optimizer.
+
+    It is one of torch's optimisers: param_groups are those of the network and, last, the flow's, so that schedulers,
+    GradScaler, gradient clipping and accumulation work as ever; state_dict has both.
+
+    The flow's gradient has the slope of the cost in it, which a proximal step must not: how much of it there is tells
+    the gradient of the loss's unit, which goes through accumulation and scaling as the flow's does.
+    """
+
+    def __init__(
+        self, loss: QWLoss, network: torch.optim.Optimizer, flow_lr: float, weight_decay: float, rule: str
+    ) -> None:
+        if rule not in ("proximal", "subgradient"):
+            raise fail(f"flow_rule must be proximal or subgradient, got '{rule}'")
+        if not flow_lr >= 0:
+            raise fail(f"flow_lr must not be negative, got {flow_lr}")
+        if any(parameter is loss.flow for group in network.param_groups for parameter in group["params"]):
+            raise fail("the flow is among the network's parameters; give optimizer() those of the model only")
+        self.loss, self.network = loss, network
+        self.flow_group = {
+            "params": [loss.flow, loss._unit], "lr": flow_lr, "weight_decay": weight_decay, "flow_rule": rule,
+        }
+        super().__init__([{"params": [loss.flow]}], {})
+        self.param_groups = [*network.param_groups, self.flow_group]
+        self._step, self._moments = 0, None
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        self.network.zero_grad(set_to_none=set_to_none)
+        self.loss.flow.grad = None
+        self.loss._unit.grad = None
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+        value = None
+        if closure is not None:
+            with torch.enable_grad():
+                value = closure()
+        self.network.step()
+        self._step_flow()
+        return value
+
+    @torch.no_grad()
+    def _step_flow(self) -> None:
+        flow, unit, group = self.loss.flow, self.loss._unit, self.flow_group
+        if flow.grad is None:
+            return
+        if self._moments is None or self._moments[0].device != flow.device or self._moments[0].dtype != flow.dtype:
+            self._moments = (torch.zeros_like(flow), torch.zeros_like(flow))
+        self._step += 1
+        share = unit.grad if unit.grad is not None else torch.zeros_like(unit)
+        measures = torch.empty(3, dtype=torch.float64, device=flow.device)
+        operators()._flow_step_(
+            flow, *self._moments, self.loss.heads, self.loss.tails, None, flow.grad.contiguous(), share.reshape(1),
+            self.loss.cost, group["flow_rule"], float(group["lr"]), float(group["weight_decay"]), self._step,
+            self.loss.directed, measures,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        flow = {key: value for key, value in self.flow_group.items() if key != "params"}
+        return {"network": self.network.state_dict(), "flow": {**flow, "step": self._step, "moments": self._moments}}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.network.load_state_dict(state_dict["network"])
+        flow = dict(state_dict["flow"])
+        self._step = flow.pop("step")
+        moments = flow.pop("moments")
+        self._moments = None if moments is None else tuple(moment.to(self.loss.flow).clone() for moment in moments)
+        self.flow_group.update(flow)
+        self.param_groups = [*self.network.param_groups, self.flow_group]

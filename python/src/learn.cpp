@@ -1,0 +1,127 @@
+// qw._learn: trainings as `qw train` does them, on data in memory.
+#include "qw/learn.h"
+
+#include <ATen/Functions.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "arrays.h"
+#include "signals.h"
+
+namespace qw::python {
+namespace {
+
+using nlohmann::ordered_json;
+
+FitOptions options_of(const std::string& json) {
+  TrainRequest request;
+  request.split = "auto";
+  ordered_json given = ordered_json::parse(json);
+  FitOptions options;
+  const auto take = [&](const char* name, auto& value) {
+    if (!given.contains(name)) return;
+    given.at(name).get_to(value);
+    given.erase(name);
+  };
+  take("runs", options.runs);
+  take("device", options.device);
+  set_options(request, given, "qw");
+  options.model = request.model;
+  options.model_options = request.model_options;
+  options.learn = request.learn;
+  options.split = request.split;
+  options.seed = request.seed;
+  options.scale_features = request.scale_features;
+  return options;
+}
+
+// `progress(run, epoch, epochs, loss, val_metric)`, or None; called now and then, from a thread of ours.
+Fitted fit_dataset(const Dataset& dataset, const std::string& json, const py::object& progress) {
+  FitOptions options = options_of(json);
+  return interruptibly([&](const std::atomic<bool>& stop) {
+    options.progress = [&](const TrainProgress& now) {
+      if (!progress.is_none()) {
+        const py::gil_scoped_acquire python;
+        progress(now.run, now.record.epoch, now.epochs, now.record.loss, now.record.val_metric);
+      }
+      return !stop.load();
+    };
+    return fit(dataset, options);
+  });
+}
+
+py::array_t<double> matrix_of(const at::Tensor& tensor) {
+  const at::Tensor here = tensor.to(at::kCPU).to(at::kDouble).contiguous();
+  const double* from = here.data_ptr<double>();
+  const int64_t rows = here.size(0), columns = here.dim() == 2 ? here.size(1) : 0;
+  return array_of(std::vector<double>(from, from + here.numel()), {rows, columns});
+}
+
+py::dict predictions(const Fitted& fitted, const Dataset& dataset) {
+  NodePredictions found;
+  {
+    const py::gil_scoped_release others_may_run;
+    found = fitted.predict(dataset);
+  }
+  py::dict result;
+  const auto rows = found.width == 0 ? 0 : static_cast<py::ssize_t>(found.values.size()) / found.width;
+  result["task"] = task_name(found.task);
+  result["names"] = found.names;
+  result["values"] = array_of(std::move(found.values), {rows, found.width});
+  result["classes"] = array_of(std::move(found.classes));
+  return result;
+}
+
+py::dict scores(const Fitted& fitted, const Dataset& dataset, int64_t run) {
+  Scores found;
+  at::Tensor flow;
+  {
+    const py::gil_scoped_release others_may_run;
+    found = fitted.scores(dataset, run);
+    flow = fitted.flow(dataset, run);
+  }
+  py::dict result;
+  result["network"] = matrix_of(found.network);
+  result["transport"] = found.transport.numel() == 0 ? py::object(py::none()) : matrix_of(found.transport);
+  result["flow"] = flow.numel() == 0 ? py::object(py::none()) : matrix_of(flow);
+  result["probabilities"] = found.in_label_space;
+  return result;
+}
+
+std::string results(const Fitted& fitted) {
+  ordered_json all = ordered_json::array();
+  for (const RunResult& result : fitted.metrics()) all.push_back(to_json(result));
+  return all.dump();
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_learn, module) {
+  py::module_::import("qw._core");  // the types that come from there
+  py::class_<Fitted>(module, "Fitted")
+      .def("predict", &predictions)
+      .def("scores", &scores)
+      .def("results", &results)
+      .def("save", [](const Fitted& fitted, const std::string& folder) { fitted.save(folder); });
+  module.def("fit", &fit_dataset);
+  module.def("load_fitted", [](const std::string& folder) { return load_fitted(folder); });
+  module.def("option_names", [] {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : to_json(TrainRequest{}).items()) names.push_back(name);
+    return names;
+  });
+  module.def("models", [] {
+    std::vector<std::string> names;
+    for (const ModelInfo& model : models()) names.push_back(model.name);
+    return names;
+  });
+  module.def("solvers", [] {
+    std::vector<std::string> names;
+    for (const SolverInfo& solver : solvers()) names.push_back(solver.name);
+    return names;
+  });
+}
+
+}  // namespace qw::python
