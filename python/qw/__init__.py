@@ -17,6 +17,7 @@ from .transport import Path, Transport, wasserstein1
 if TYPE_CHECKING:
     from . import nn, ops
     from .loss import EdgeWeights, QWLoss
+    from .nn import accelerate
     from .optim import QWOptimizer
 
 __version__: str = _core.version
@@ -25,6 +26,7 @@ _WITH_TORCH = {
     "QWLoss": "loss",
     "EdgeWeights": "loss",
     "QWOptimizer": "optim",
+    "accelerate": "nn",
 }
 _MODULES = ("nn", "ops")
 
@@ -37,6 +39,7 @@ __all__ = [
     "QWLoss",
     "QWOptimizer",
     "Transport",
+    "accelerate",
     "nn",
     "ops",
     "set_threads",

@@ -19,6 +19,17 @@ from .optim import QWOptimizer
 DIVERGENCES = {"softmax": "softmax", "bernoulli": "bernoulli", "least_squares": "least_squares"}
 
 
+def _is_compiling() -> bool:
+    compiler = getattr(torch, "compiler", None)
+    return compiler is not None and compiler.is_compiling()
+
+
+def _is_transforming() -> bool:
+    """Whether a transform of torch.func is at work, through which operators in C++ cannot be seen."""
+    functorch = getattr(torch._C, "_functorch", None)
+    return functorch is not None and functorch.peek_interpreter_stack() is not None
+
+
 class QWLoss(nn.Module):
     """sum over edges of cost * |flow| + lam * mean over labelled nodes of D(out + S flow, labels).
 
@@ -172,16 +183,18 @@ class QWLoss(nn.Module):
         mask: [N] of bool, or the numbers of the training nodes. Without one all nodes whose label is known count: not
         negative, or not NaN.
         """
-        if not torch.compiler.is_compiling() if hasattr(torch, "compiler") else True:
-            self._say_when_zero(y, mask)
-            try:
-                return self._value(out, y, mask)
-            except RuntimeError as error:
-                known = error_of(error)
-                if known is error:
-                    raise
-                raise known from None
-        return self._value(out, y, mask)
+        if _is_compiling():
+            return self._value(out, y, mask)
+        if _is_transforming():
+            return self._composed(self._output(out), y, mask)
+        self._say_when_zero(y, mask)
+        try:
+            return self._value(out, y, mask)
+        except RuntimeError as error:
+            known = error_of(error)
+            if known is error:
+                raise
+            raise known from None
 
     def _value(self, out: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         out = self._output(out)
@@ -194,7 +207,43 @@ class QWLoss(nn.Module):
     def predict(self, out: Tensor) -> Tensor:
         """The scores of all nodes: what the network says plus what transport carries there, g + S F."""
         out = self._output(out)
-        return out + torch.ops.qw.incidence(self.flow.detach(), [self.heads, self.tails, self.offsets, self.arcs])
+        if not _is_compiling() and _is_transforming():
+            return out + self._moved()
+        return out + torch.ops.qw.incidence(self.flow, [self.heads, self.tails, self.offsets, self.arcs])
+
+    def _moved(self) -> Tensor:
+        moved = torch.zeros(self.num_nodes, self.num_classes, device=self.flow.device, dtype=self.flow.dtype)
+        return moved.index_add(0, self.heads, self.flow).index_add(0, self.tails, -self.flow)
+
+    def _composed(self, out: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
+        """The same from torch's own operators, which the transforms of torch.func go through."""
+        y = self._labels(y)
+        by_class = not y.is_floating_point()
+        if not by_class:
+            y = y.reshape(self.num_nodes, self.num_classes)
+        if mask is None:
+            mask = y >= 0 if by_class else y.isnan().logical_not().any(1)
+        scores, y = (out + self._moved())[mask], y[mask]
+        weight = torch.ones(self.num_classes, dtype=out.dtype, device=out.device)
+        weight = weight if self.class_weight is None else self.class_weight
+        if by_class:
+            terms = torch.nn.functional.cross_entropy(scores, y, weight, reduction="none")
+            known = torch.tensor(float(y.shape[0]))
+        else:
+            there = y.isnan().logical_not()
+            y = torch.where(there, y, torch.zeros_like(y))
+            if self.divergence == "softmax":
+                terms = torch.special.xlogy(y, y) - y * scores.log_softmax(1)
+            elif self.divergence == "bernoulli":
+                terms = torch.nn.functional.binary_cross_entropy_with_logits(scores, y, reduction="none")
+                terms = terms + torch.special.xlogy(y, y) + torch.special.xlogy(1 - y, 1 - y)
+            else:
+                terms = (scores - y).square()
+            terms = torch.where(there, terms * weight, torch.zeros_like(terms))
+            known = there.sum() / (self.num_classes if self.divergence == "softmax" else 1)
+        cost = self.flow.abs() if self.cost is None else self.cost.unsqueeze(1) * self.flow.abs()
+        scale = known.clamp(min=1) if self.reduction == "mean" else 1.0
+        return cost.sum() + self.lam * terms.sum() / scale
 
     def optimizer(
         self,

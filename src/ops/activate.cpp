@@ -147,6 +147,7 @@ class Activated : public torch::autograd::Function<Activated> {
     const Tensor bias = optional_bias.value_or(Tensor());
     Tensor result = activate_operator(x, bias, rule);
     context->saved_data["bias_needs_gradient"] = bias.defined() && bias.requires_grad() && !is_nothing(bias);
+    context->saved_data["has_bias"] = bias.defined();
     context->saved_data["activation"] = rule.activation;
     context->saved_data["p"] = rule.p;
     context->saved_data["seed"] = rule.key.seed;
@@ -166,7 +167,8 @@ class Activated : public torch::autograd::Function<Activated> {
     const auto [for_x, for_bias] =
         activate_backward(context->get_saved_variables()[0], gradients[0],
                           context->saved_data["bias_needs_gradient"].toBool(), rule);
-    return {rule.only_adds() ? gradients[0] : for_x, for_bias, Tensor()};
+    return {rule.only_adds() ? gradients[0] : for_x,
+            context->saved_data["has_bias"].toBool() ? for_bias : Tensor(), Tensor()};
   }
 };
 

@@ -27,7 +27,18 @@ struct Question {
   bool by_class() const { return kind == Divergence::kSoftmax && !labels.is_floating_point(); }
 };
 
-void check_labels(const Question& asked) {
+void check_mask(const Question& asked) {
+  if (!asked.mask.has_value()) return;
+  const Tensor& mask = *asked.mask;
+  TORCH_CHECK(mask.dim() == 1 && mask.device() == asked.predictions.device() &&
+                  (mask.scalar_type() == at::kBool ? mask.size(0) == asked.nodes()
+                                                   : at::isIntegralType(mask.scalar_type(), false)),
+              asked.op, ": mask must be [", asked.nodes(), "] of bool, or numbers of nodes, on ",
+              asked.predictions.device(), ", got ", mask.sizes(), " of ", mask.scalar_type(), " on ",
+              mask.device());
+}
+
+void check(const Question& asked) {
   const Tensor &labels = asked.labels, &predictions = asked.predictions;
   TORCH_CHECK(predictions.dim() == 2, asked.op, ": predictions must be [N, C], got ", predictions.sizes());
   TORCH_CHECK(labels.device() == predictions.device(), asked.op, ": labels are on ", labels.device(),
@@ -37,22 +48,14 @@ void check_labels(const Question& asked) {
                     at::isIntegralType(labels.scalar_type(), false),
                 asked.op, ": labels must be [", asked.nodes(), "] of integers, a class for each node, got ",
                 labels.sizes(), " of ", labels.scalar_type());
-    return;
+    return check_mask(asked);
   }
   const bool one_column = labels.dim() == 1 && asked.columns() == 1;
   TORCH_CHECK((one_column || (labels.dim() == 2 && labels.size(1) == asked.columns())) &&
                   labels.size(0) == asked.nodes() && labels.scalar_type() == predictions.scalar_type(),
               asked.op, ": labels must be [", asked.nodes(), ", ", asked.columns(), "] of ",
               predictions.scalar_type(), ", got ", labels.sizes(), " of ", labels.scalar_type());
-}
-
-void check_mask(const Question& asked, const Tensor& mask) {
-  TORCH_CHECK(mask.dim() == 1 && mask.device() == asked.predictions.device() &&
-                  (mask.scalar_type() == at::kBool ? mask.size(0) == asked.nodes()
-                                                   : at::isIntegralType(mask.scalar_type(), false)),
-              asked.op, ": mask must be [", asked.nodes(), "] of bool, or numbers of nodes, on ",
-              asked.predictions.device(), ", got ", mask.sizes(), " of ", mask.scalar_type(), " on ",
-              mask.device());
+  check_mask(asked);
 }
 
 Tensor known_rows(const Question& asked) {
@@ -64,7 +67,6 @@ Tensor known_rows(const Question& asked) {
 Tensor chosen_nodes(const Question& asked) {
   if (!asked.mask.has_value()) return known_rows(asked).nonzero().flatten();
   const Tensor& mask = *asked.mask;
-  check_mask(asked, mask);
   if (mask.scalar_type() == at::kBool) return mask.nonzero().flatten();
   const Tensor nodes = mask.to(at::kLong).contiguous();
   check_entries(asked.op, "mask", nodes, 0, asked.nodes());
@@ -112,10 +114,15 @@ thread_local std::vector<Answer> answers;  // the latest last
 
 }  // namespace
 
+void check_labels(const char* op, Divergence kind, const Tensor& predictions, const Tensor& labels,
+                  const OptionalTensor& mask) {
+  check({op, kind, predictions, labels, mask});
+}
+
 LabelTensors labelled_nodes(const char* op, Divergence kind, const Tensor& predictions, const Tensor& labels,
                             const OptionalTensor& mask) {
   const Question asked{op, kind, predictions, labels, mask};
-  check_labels(asked);
+  check(asked);
   const auto same = [&](const Answer& answer) {
     return answer.kind == kind && answer.columns == asked.columns() &&
            answer.type == predictions.scalar_type() && answer.labels.is(labels) &&

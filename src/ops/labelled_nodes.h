@@ -16,4 +16,8 @@ namespace qw::ops {
 LabelTensors labelled_nodes(const char* op, Divergence kind, const at::Tensor& predictions,
                             const at::Tensor& labels, const OptionalTensor& mask);
 
+// Shapes, types and devices alone.
+void check_labels(const char* op, Divergence kind, const at::Tensor& predictions, const at::Tensor& labels,
+                  const OptionalTensor& mask);
+
 }  // namespace qw::ops

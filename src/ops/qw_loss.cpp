@@ -124,12 +124,15 @@ std::tuple<Tensor, Tensor> qw_loss_backward_backend(const Tensor& gradient, cons
 }
 
 std::tuple<Tensor, Tensor> qw_loss_forward_meta(const Tensor& predictions, const Tensor& flow,
-                                                at::TensorList graph, const Tensor&, const OptionalTensor&,
-                                                const OptionalTensor& costs, const OptionalTensor&,
-                                                std::string kind, double, std::string) {
-  divergence_kind("qw::qw_loss", kind);
-  if (have_numbers(predictions, flow, graph, costs)) {
-    check_qw_loss("qw::qw_loss", predictions, flow, incidence_of(graph), or_empty(costs, flow.options()));
+                                                at::TensorList graph, const Tensor& labels,
+                                                const OptionalTensor& mask, const OptionalTensor& costs,
+                                                const OptionalTensor&, std::string kind, double,
+                                                std::string) {
+  constexpr const char* kOp = "qw::qw_loss";
+  const Divergence rule = divergence_kind(kOp, kind);
+  if (have_numbers(predictions, flow, graph, labels, mask, costs)) {
+    check_qw_loss(kOp, predictions, flow, incidence_of(graph), or_empty(costs, flow.options()));
+    check_labels(kOp, rule, predictions, labels, mask);
   }
   return {at::empty({}, flow.options()), at::empty_symint(predictions.sym_sizes(), predictions.options())};
 }
