@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test test-asan build configure deps lint lint-torch format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu installed install tarball deb test-packages docs clean
+.PHONY: help demo test test-asan build configure deps lint lint-torch format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu wheel installed install tarball deb test-packages docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -17,7 +17,9 @@ demo: deps ## build the program, then show it at work on built-in graphs, offlin
 	cmake --build $(BUILD) -j $(JOBS) --target qw_cli
 	@tools/demo.sh $(QW)
 
-test: build ## build, then run the whole test suite
+test: ## build, then run the whole test suite, of the Python package too
+	@tools/install_packages.sh build python
+	@$(MAKE) --no-print-directory build CMAKE_ARGS="$(CMAKE_ARGS) $(if $(filter release,$(PRESET)),-DQW_PYTHON=ON)"
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS); status=$$?; \
 	tools/summarise_tests.py $(BUILD); exit $$status
 
@@ -100,6 +102,10 @@ docs: ## a site of the documents and the C++ API in build/docs/html (Doxygen); a
 	@rm -rf build/docs && mkdir -p build/docs
 	QW_VERSION=$$(sed -n 's/^project(qw VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) doxygen docs/Doxyfile
 	tools/check_site.py build/docs/html
+
+wheel: ## build a wheel for the torch of VENV, a folder it makes with PyPI's torch and what the tests need
+	@tools/install_packages.sh build wheel
+	tools/wheel.sh
 
 clean: ## remove everything that was built
 	rm -rf build

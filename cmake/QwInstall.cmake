@@ -7,10 +7,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/qw)
 # qw_install_library(<target> <name>): the library, its CMake targets, its pkg-config file. Libraries look for each other in
 # their own folder, and for a LibTorch that is not the system's where it was found.
 function(qw_install_library target name)
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
-  if(NOT QW_WHEEL)
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-  endif()
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ${target} EXPORT ${name}-targets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries NAMELINK_COMPONENT development)
   install(EXPORT ${name}-targets NAMESPACE qw:: DESTINATION ${package_dir} COMPONENT development)

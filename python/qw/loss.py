@@ -26,8 +26,8 @@ def _is_compiling() -> bool:
 
 def _is_transforming() -> bool:
     """Whether a transform of torch.func is at work, through which operators in C++ cannot be seen."""
-    functorch = getattr(torch._C, "_functorch", None)
-    return functorch is not None and functorch.peek_interpreter_stack() is not None
+    peek = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
+    return peek is not None and peek() is not None
 
 
 class QWLoss(nn.Module):

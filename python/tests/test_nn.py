@@ -169,7 +169,7 @@ def test_filters_are_their_polynomials():
     import math
 
     wanted = sum(
-        float(torch.relu(bern.temp[j])) * math.comb(k, j) / 2**k
+        torch.relu(bern.temp[j]).item() * math.comb(k, j) / 2**k
         * torch.linalg.matrix_power(2 * identity - laplacian, k - j) @ torch.linalg.matrix_power(laplacian, j) @ x
         for j in range(k + 1)
     )
