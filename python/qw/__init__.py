@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._lib import Error, InternalError
+from .data import Dataset, Split, from_arrays, from_pyg, load, read_csv
 from .graph import Graph
 from .transport import Path, Transport, wasserstein1
 
 if TYPE_CHECKING:
     from . import nn, ops
+    from .estimators import NodeClassifier, NodeRegressor
     from .loss import EdgeWeights, QWLoss
     from .nn import accelerate
     from .optim import QWOptimizer
@@ -27,21 +29,31 @@ _WITH_TORCH = {
     "EdgeWeights": "loss",
     "QWOptimizer": "optim",
     "accelerate": "nn",
+    "NodeClassifier": "estimators",
+    "NodeRegressor": "estimators",
 }
 _MODULES = ("nn", "ops")
 
 __all__ = [
+    "Dataset",
     "EdgeWeights",
     "Error",
     "Graph",
     "InternalError",
+    "NodeClassifier",
+    "NodeRegressor",
     "Path",
     "QWLoss",
     "QWOptimizer",
+    "Split",
     "Transport",
     "accelerate",
+    "from_arrays",
+    "from_pyg",
+    "load",
     "nn",
     "ops",
+    "read_csv",
     "set_threads",
     "threads",
     "wasserstein1",

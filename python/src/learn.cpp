@@ -8,6 +8,7 @@
 #include <string>
 
 #include "arrays.h"
+#include "qw/data/load.h"
 #include "signals.h"
 
 namespace qw::python {
@@ -90,6 +91,13 @@ py::dict scores(const Fitted& fitted, const Dataset& dataset, int64_t run) {
   return result;
 }
 
+// Other data, read as the training's was.
+Dataset load_as_trained(const Fitted& fitted, const std::string& what, LoadOptions options) {
+  options.as_trained = std::make_shared<DataSchema>(fitted.schema());
+  const py::gil_scoped_release others_may_run;
+  return load_dataset(what, options);
+}
+
 std::string results(const Fitted& fitted) {
   ordered_json all = ordered_json::array();
   for (const RunResult& result : fitted.metrics()) all.push_back(to_json(result));
@@ -104,6 +112,12 @@ PYBIND11_MODULE(_learn, module) {
       .def("predict", &predictions)
       .def("scores", &scores)
       .def("results", &results)
+      .def("request", [](const Fitted& fitted) { return to_json(fitted.request()).dump(); })
+      .def_property_readonly("task", [](const Fitted& fitted) { return task_name(fitted.schema().task); })
+      .def_property_readonly("names", [](const Fitted& fitted) { return fitted.schema().target_names; })
+      .def_property_readonly("width", [](const Fitted& fitted) { return fitted.schema().width; })
+      .def_property_readonly("folder", [](const Fitted& fitted) { return fitted.folder().string(); })
+      .def("load", &load_as_trained)
       .def("save", [](const Fitted& fitted, const std::string& folder) { fitted.save(folder); });
   module.def("fit", &fit_dataset);
   module.def("load_fitted", [](const std::string& folder) { return load_fitted(folder); });

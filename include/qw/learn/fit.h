@@ -57,6 +57,12 @@ class Fitted {
   at::Tensor flow(const Dataset& data, int64_t run = 0) const;
   // Of each run: metrics of its train, validation and test nodes, and more.
   const std::vector<RunResult>& metrics() const { return results_; }
+  // What was asked for.
+  const TrainRequest& request() const { return request_; }
+  // How other data is read so that it fits: LoadOptions::as_trained.
+  const DataSchema& schema() const { return memory_.trained_on.schema; }
+  // Where it lies, as save() would write it; gone with the last copy where fit() made it.
+  const std::filesystem::path& folder() const { return *folder_; }
   // A folder as `qw train --out` makes it: `qw predict`, `qw eval` and load_fitted() read it. It must not
   // exist, or be empty.
   void save(const std::filesystem::path& folder) const;
