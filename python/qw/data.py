@@ -37,7 +37,8 @@ class Dataset:
         return {
             "graph": (graph.num_nodes, graph.tails, graph.heads, graph.costs, graph.weights, graph.directed),
             "features": (features.columns, features.offsets, features.indices, features.values)
-            if features.sparse else features.dense,
+            if features.sparse
+            else features.dense,
             "feature_names": features.names,
             "targets": (targets.task, targets.classes, targets.values, targets.names),
             "splits": [(split.train, split.val, split.test) for split in data.splits],
@@ -173,7 +174,7 @@ def _load_options(options: dict[str, Any]) -> _core.LoadOptions:
 
 
 def load(what: str | os.PathLike[str], **options: Any) -> Dataset:
-    """A data set by name ("cora"), a generator ("csbm:nodes=3000"), a file or a folder; options as `qw train` has them."""
+    """A data set by name ("cora"), a generator ("csbm:nodes=3000"), a file or a folder; options as in `qw train`."""
     return Dataset(_core.load_dataset(os.fspath(what), _load_options(options)))
 
 
@@ -209,7 +210,12 @@ def _features(x: Any, num_nodes: int) -> _core.Features:
 
 
 def from_arrays(
-    x: Any, edges: Any, targets: _core.Targets | None = None, *, num_nodes: int | None = None, directed: bool | None = None
+    x: Any,
+    edges: Any,
+    targets: _core.Targets | None = None,
+    *,
+    num_nodes: int | None = None,
+    directed: bool | None = None,
 ) -> Dataset:
     """From features [N, F] (an array, a tensor or a scipy.sparse matrix) and edges as qw.Graph takes them."""
     count = num_nodes if num_nodes is not None else x.shape[0]

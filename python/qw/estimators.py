@@ -134,12 +134,17 @@ class _Node(BaseEstimator):
                 raise fail(f"X must be [nodes, features], got the shape {list(x.shape)}; Reshape your data")
             rows = x.shape[0]
         if rows == 0 or x.shape[1] == 0:
-            raise fail(f"X has {rows} sample(s) and {x.shape[1]} feature(s) (shape={x.shape}) while a minimum of 1 is "
-                       "required")
+            raise fail(
+                f"X has {rows} sample(s) and {x.shape[1]} feature(s) (shape={x.shape}) while a minimum of 1 is required"
+            )
         if hasattr(self, "n_features_in_") and y is None and x.shape[1] != self.n_features_in_:
-            raise fail(f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                       "features as input")
-        return from_arrays(x, self._edges(edges, rows), None if y is None else self._targets(y, rows), directed=directed)
+            raise fail(
+                f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        return from_arrays(
+            x, self._edges(edges, rows), None if y is None else self._targets(y, rows), directed=directed
+        )
 
     def _edges(self, edges: Any, rows: int) -> Any:
         if edges is None:
@@ -165,14 +170,17 @@ class _Node(BaseEstimator):
             given = given.T if given.ndim == 2 and given.shape[0] == 2 else given
             edges = pd.DataFrame(np.asarray(given).reshape(-1, 2), columns=["source", "target"])
         files = TableFiles(nodes, edges)
-        options = _load_options({
-            "edges": files.edges, "nodes": files.nodes, "id": ID, "directed": bool(directed),
-            "target": TARGET if y is not None else "", "task": self._task if y is not None else "auto",
-        })
-        if y is None:
-            data = self.fitted_.load("", options)
-        else:
-            data = _core.load_dataset("", options)
+        options = _load_options(
+            {
+                "edges": files.edges,
+                "nodes": files.nodes,
+                "id": ID,
+                "directed": bool(directed),
+                "target": TARGET if y is not None else "",
+                "task": self._task if y is not None else "auto",
+            }
+        )
+        data = self.fitted_.load("", options) if y is None else _core.load_dataset("", options)
         for note in data.notes:
             if self.verbose:
                 print(f"qw: {note}", file=sys.stderr)
@@ -202,8 +210,11 @@ class _Node(BaseEstimator):
         if x is None:
             if not hasattr(self, "data_"):
                 raise fail("a loaded estimator has not its training's data; give predict X and edges")
-            return self.fitted_.predict(self.data_._data)
-        return self.fitted_.predict(self._known(self._data(x, None, edges, directed))._data)
+            data = self.data_
+        else:
+            data = self._known(self._data(x, None, edges, directed))
+        found: dict[str, Any] = self.fitted_.predict(data._data)
+        return found
 
     @property
     def results_(self) -> list[dict[str, Any]]:
@@ -373,7 +384,9 @@ class NodeRegressor(RegressorMixin, _Node):
             raise fail("y must be finite, or NaN where unknown")
         self.single_ = array.ndim == 1
         values = array.reshape(rows, -1)
-        return _core.value_targets(values, [str(c) for c in range(values.shape[1])] if values.shape[1] > 1 else [], False)
+        return _core.value_targets(
+            values, [str(c) for c in range(values.shape[1])] if values.shape[1] > 1 else [], False
+        )
 
     def fit(self, X: Any, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> NodeRegressor:
         self.single_ = True
@@ -415,7 +428,10 @@ class _Progress:
         self._runs[run] = epoch + 1
         if self._bar is None:
             if epoch % 100 == 0:
-                print(f"qw: run {run}, epoch {epoch} of {epochs}: loss {loss:.4g}, validation {metric:.4g}", file=sys.stderr)
+                print(
+                    f"qw: run {run}, epoch {epoch} of {epochs}: loss {loss:.4g}, validation {metric:.4g}",
+                    file=sys.stderr,
+                )
             return
         self._bar.total = epochs * len(self._runs)
         self._bar.n = sum(self._runs.values())

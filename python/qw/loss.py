@@ -56,6 +56,7 @@ class QWLoss(nn.Module):
     arcs: Tensor
     cost: Tensor | None
     class_weight: Tensor | None
+    edge_of_given: Tensor
 
     def __init__(
         self,
@@ -199,17 +200,28 @@ class QWLoss(nn.Module):
     def _value(self, out: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         out = self._output(out)
         with torch.autocast(device_type=out.device.type, enabled=False):
-            return torch.ops.qw.qw_loss(
-                out, self.flow, [self.heads, self.tails, self.offsets, self.arcs], self._labels(y), mask, self.cost,
-                self.class_weight, self.divergence, self.lam, self.reduction, self._unit,
+            value: Tensor = torch.ops.qw.qw_loss(
+                out,
+                self.flow,
+                [self.heads, self.tails, self.offsets, self.arcs],
+                self._labels(y),
+                mask,
+                self.cost,
+                self.class_weight,
+                self.divergence,
+                self.lam,
+                self.reduction,
+                self._unit,
             )
+        return value
 
     def predict(self, out: Tensor) -> Tensor:
         """The scores of all nodes: what the network says plus what transport carries there, g + S F."""
         out = self._output(out)
         if not _is_compiling() and _is_transforming():
             return out + self._moved()
-        return out + torch.ops.qw.incidence(self.flow, [self.heads, self.tails, self.offsets, self.arcs])
+        moved: Tensor = torch.ops.qw.incidence(self.flow, [self.heads, self.tails, self.offsets, self.arcs])
+        return out + moved
 
     def _moved(self) -> Tensor:
         moved = torch.zeros(self.num_nodes, self.num_classes, device=self.flow.device, dtype=self.flow.dtype)
@@ -262,8 +274,9 @@ class QWLoss(nn.Module):
         flow_lr: learning rate of the flow; lr, unless given.
         flow_rule: proximal (entries become exactly zero) or subgradient (Adam, as published).
         """
-        return QWOptimizer(self, optimizer(params, lr=lr, **options), lr if flow_lr is None else flow_lr,
-                           flow_weight_decay, flow_rule)
+        return QWOptimizer(
+            self, optimizer(params, lr=lr, **options), lr if flow_lr is None else flow_lr, flow_weight_decay, flow_rule
+        )
 
     def _say_when_zero(self, y: Tensor, mask: Tensor | None) -> None:
         if self._said_zero or self.reduction != "mean" or self.divergence == "least_squares":
@@ -274,11 +287,11 @@ class QWLoss(nn.Module):
         else:
             n = int((y >= 0).sum()) if not y.is_floating_point() else y.shape[0]
         heaviest = 1.0 if self.class_weight is None else float(self.class_weight.max())
-        if n and 2 * self.lam * heaviest / n < self._least_cost:
+        enough = self._least_cost * n / 2 / heaviest if heaviest else 0.0
+        if self.lam < enough:
             warnings.warn(
-                f"the optimal flow is zero: with reduction='mean', lam = {self.lam:g} and {n} labelled nodes no gradient "
-                f"reaches the cost of an edge; transport needs lam above {self._least_cost * n / 2 / heaviest:g}, or "
-                "reduction='sum'",
+                f"the optimal flow is zero: with reduction='mean', lam = {self.lam:g} and {n} labelled nodes no "
+                f"gradient reaches the cost of an edge; transport needs lam above {enough:g}, or reduction='sum'",
                 stacklevel=3,
             )
 

@@ -172,6 +172,11 @@ def _glorot(*tensors: Tensor) -> None:
         nn.init.uniform_(tensor, -bound, bound)
 
 
+def _tensor(value: Any) -> Tensor:
+    made: Tensor = value
+    return made
+
+
 class _Layer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -219,7 +224,9 @@ class GCNConv(_Layer):
         else:
             values = graph.weights(edge_weight, False, fill, x.dtype)
         if _stays(x, edge_weight) and _sparse_rows(x) is None and self.normalize:
-            out = ops.dense_linear(_product(x, edge_index, ("gcn", self.add_self_loops), pattern, values), self.lin.weight)
+            out = ops.dense_linear(
+                _product(x, edge_index, ("gcn", self.add_self_loops), pattern, values), self.lin.weight
+            )
         else:
             out = ops.spmm(pattern, values, _linear(x, self.lin.weight))
         return out if self.bias is None else out + self.bias
@@ -287,12 +294,20 @@ class GATConv(_Layer):
     ) -> Tensor:
         _check_features("GATConv", x)
         if edge_attr is not None or size is not None or return_attention_weights is not None:
-            raise fail("GATConv takes features and edge_index; leave edge_attr, size and return_attention_weights to "
-                       "PyTorch Geometric")
+            raise fail(
+                "GATConv takes features and edge_index; leave edge_attr, size and return_attention_weights to "
+                "PyTorch Geometric"
+            )
         pattern, _ = _graph_of(edge_index, x.shape[0]).pattern(self.add_self_loops)
         dropout = self.dropout if self.training else 0.0
         out = ops.graph_attention(
-            pattern, _linear(x, self.lin.weight), self.att_src, self.att_dst, None, self.negative_slope, dropout,
+            pattern,
+            _linear(x, self.lin.weight),
+            self.att_src,
+            self.att_dst,
+            None,
+            self.negative_slope,
+            dropout,
             _seed() if dropout else 0,
         )
         if not self.concat:
@@ -309,8 +324,9 @@ class GINConv(_Layer):
     """torch_geometric.nn.GINConv: nn((1 + eps) x_i + sum over neighbours of x_j)."""
 
     eps: Tensor
+    nn: Any
 
-    def __init__(self, nn: nn.Module, eps: float = 0.0, train_eps: bool = False) -> None:
+    def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False) -> None:
         super().__init__()
         self.nn = nn
         self.initial_eps = eps
@@ -336,12 +352,12 @@ class GINConv(_Layer):
         if first is not None and first.out_features < first.in_features and _sparse_rows(x) is not None:
             mapped = _linear(x, first.weight)  # the sum commutes with it
             out = ops.spmm(pattern, values, mapped, (1 + self.eps) * mapped)
-            return rest(out if first.bias is None else out + first.bias)
+            return _tensor(rest(out if first.bias is None else out + first.bias))
         if _stays(x, None):
             neighbours = _product(x, edge_index, "sum", pattern, values)
-            return self.nn(torch.addcmul(neighbours, x, 1 + self.eps) if self.eps.requires_grad else
-                           self._summed(x, neighbours))
-        return self.nn(ops.spmm(pattern, values, x, (1 + self.eps) * x))
+            learned = self.eps.requires_grad
+            return _tensor(self.nn(neighbours + (1 + self.eps) * x if learned else self._summed(x, neighbours)))
+        return _tensor(self.nn(ops.spmm(pattern, values, x, (1 + self.eps) * x)))
 
     def _summed(self, x: Tensor, neighbours: Tensor) -> Tensor:
         kept = _kept.of(neighbours)
@@ -517,9 +533,7 @@ class BernConv(_Filter):
 
     def __init__(self, K: int) -> None:
         columns = [
-            chebyshev_coefficients(
-                K, lambda x, k=k: math.comb(K, k) * ((1 + x) / 2) ** (K - k) * ((1 - x) / 2) ** k
-            )
+            chebyshev_coefficients(K, lambda x, k=k: math.comb(K, k) * ((1 + x) / 2) ** (K - k) * ((1 - x) / 2) ** k)
             for k in range(K + 1)
         ]
         super().__init__(K, [list(row) for row in zip(*columns)])
@@ -566,7 +580,8 @@ def _like(layer: nn.Module) -> nn.Module | None:
     make = _LIKE.get(kind.__name__)
     if make is None or any(isinstance(p, nn.parameter.UninitializedParameter) for p in layer.parameters()):
         return None
-    return make(layer)
+    made: nn.Module | None = make(layer)
+    return made
 
 
 def _take_over(made: nn.Module, layer: Any, *names: str) -> nn.Module:

@@ -7,14 +7,12 @@ was built with it. Sparse matrices are a Pattern and the values of its entries. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ._lib import error_of, fail, operators
-
-Result = TypeVar("Result")
 
 
 class Pattern(NamedTuple):
@@ -90,7 +88,7 @@ def incidence_of(heads: Tensor, tails: Tensor, num_nodes: int) -> Incidence:
     return Incidence(heads.int(), tails.int(), _offsets(ends, num_nodes), arcs[order])
 
 
-def _call(operator: Callable[..., Result], *arguments: Any) -> Result:
+def _call(operator: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return operator(*arguments)
     except RuntimeError as error:
@@ -135,8 +133,17 @@ def graph_attention(
     Gradients for features, both attentions and edge_weights.
     """
     return _call(
-        operators().graph_attention, list(pattern), features, attention_source, attention_target, edge_weights,
-        negative_slope, dropout, seed, epoch, layer,
+        operators().graph_attention,
+        list(pattern),
+        features,
+        attention_source,
+        attention_target,
+        edge_weights,
+        negative_slope,
+        dropout,
+        seed,
+        epoch,
+        layer,
     )
 
 
@@ -242,7 +249,17 @@ def qw_loss(
     See qw.QWLoss, which keeps flow and graph. Gradients for predictions, flow and unit (which has what comes in).
     """
     return _call(
-        operators().qw_loss, predictions, flow, list(graph), labels, mask, costs, class_weights, kind, lam, reduction,
+        operators().qw_loss,
+        predictions,
+        flow,
+        list(graph),
+        labels,
+        mask,
+        costs,
+        class_weights,
+        kind,
+        lam,
+        reduction,
         unit,
     )
 
@@ -262,8 +279,17 @@ def adam_(
     """One step of torch.optim.Adam over a list of tensors, in place and in one pass."""
     with torch.no_grad():
         _call(
-            operators().adam_, parameters, gradients, first_moments, second_moments, lr, beta1, beta2, eps,
-            weight_decay, step,
+            operators().adam_,
+            parameters,
+            gradients,
+            first_moments,
+            second_moments,
+            lr,
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+            step,
         )
 
 

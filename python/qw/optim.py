@@ -33,19 +33,23 @@ class QWOptimizer(torch.optim.Optimizer):
         if any(parameter is loss.flow for group in network.param_groups for parameter in group["params"]):
             raise fail("the flow is among the network's parameters; give optimizer() those of the model only")
         self.loss, self.network = loss, network
-        self.flow_group = {
-            "params": [loss.flow, loss._unit], "lr": flow_lr, "weight_decay": weight_decay, "flow_rule": rule,
+        self.flow_group: dict[str, Any] = {
+            "params": [loss.flow, loss._unit],
+            "lr": flow_lr,
+            "weight_decay": weight_decay,
+            "flow_rule": rule,
         }
         super().__init__([{"params": [loss.flow]}], {})
         self.param_groups = [*network.param_groups, self.flow_group]
-        self._step, self._moments = 0, None
+        self._step = 0
+        self._moments: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         self.network.zero_grad(set_to_none=set_to_none)
         self.loss.flow.grad = None
         self.loss._unit.grad = None
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         value = None
         if closure is not None:
             with torch.enable_grad():
@@ -65,9 +69,20 @@ class QWOptimizer(torch.optim.Optimizer):
         share = unit.grad if unit.grad is not None else torch.zeros_like(unit)
         measures = torch.empty(3, dtype=torch.float64, device=flow.device)
         operators()._flow_step_(
-            flow, *self._moments, self.loss.heads, self.loss.tails, None, flow.grad.contiguous(), share.reshape(1),
-            self.loss.cost, group["flow_rule"], float(group["lr"]), float(group["weight_decay"]), self._step,
-            self.loss.directed, measures,
+            flow,
+            *self._moments,
+            self.loss.heads,
+            self.loss.tails,
+            None,
+            flow.grad.contiguous(),
+            share.reshape(1),
+            self.loss.cost,
+            group["flow_rule"],
+            float(group["lr"]),
+            float(group["weight_decay"]),
+            self._step,
+            self.loss.directed,
+            measures,
         )
 
     def state_dict(self) -> dict[str, Any]:
@@ -79,6 +94,7 @@ class QWOptimizer(torch.optim.Optimizer):
         flow = dict(state_dict["flow"])
         self._step = flow.pop("step")
         moments = flow.pop("moments")
-        self._moments = None if moments is None else tuple(moment.to(self.loss.flow).clone() for moment in moments)
+        first, second = (None, None) if moments is None else (each.to(self.loss.flow).clone() for each in moments)
+        self._moments = None if first is None or second is None else (first, second)
         self.flow_group.update(flow)
         self.param_groups = [*self.network.param_groups, self.flow_group]

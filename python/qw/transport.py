@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._lib import fail, operators
+from ._lib import fail
 from .convert import as_array, is_instance
 from .graph import Graph, as_graph
 
@@ -138,8 +138,10 @@ def _differentiable(graph: Graph, mu: Any, nu: Any, labelled: Any, slack: float)
 
     mu, nu = torch.as_tensor(mu), torch.as_tensor(nu)
     if mu.shape != nu.shape or mu.dim() not in (1, 2) or mu.shape[0] != graph.num_nodes:
-        raise fail(f"mu and nu must both be [{graph.num_nodes}] or [{graph.num_nodes}, C], got the shapes "
-                   f"{list(mu.shape)} and {list(nu.shape)}")
+        raise fail(
+            f"mu and nu must both be [{graph.num_nodes}] or [{graph.num_nodes}, C], got the shapes "
+            f"{list(mu.shape)} and {list(nu.shape)}"
+        )
     nodes = torch.from_numpy(labelled_nodes(labelled, graph.num_nodes)).to(mu.device)
     rows = nodes.long()
     ends = [torch.from_numpy(ends.astype(np.int32)).to(mu.device) for ends in (graph.heads, graph.tails)]
@@ -147,7 +149,14 @@ def _differentiable(graph: Graph, mu: Any, nu: Any, labelled: Any, slack: float)
     from .ops import wasserstein1_partial
 
     distance, _ = wasserstein1_partial(
-        mu.reshape(graph.num_nodes, -1)[rows], nu.reshape(graph.num_nodes, -1)[rows], nodes, ends[0], ends[1],
-        graph.num_nodes, costs, graph.directed, None if math.isinf(slack) else slack,
+        mu.reshape(graph.num_nodes, -1)[rows],
+        nu.reshape(graph.num_nodes, -1)[rows],
+        nodes,
+        ends[0],
+        ends[1],
+        graph.num_nodes,
+        costs,
+        graph.directed,
+        None if math.isinf(slack) else slack,
     )
     return distance.reshape(()) if mu.dim() == 1 else distance

@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 import pytest
-
 import qw
 
 pytestmark = pytest.mark.filterwarnings("ignore:no edges were given")
@@ -137,6 +136,26 @@ def test_run_folders_go_both_ways(tmp_path):
         model.save(tmp_path / "run")
     with pytest.raises(qw.Error):
         qw.NodeClassifier.load(tmp_path)
+
+
+@pytest.mark.parametrize("model", ["gcn", "gat", "gin", "graphsage", "appnp", "bernnet", "chebnetii", "mlp"])
+@pytest.mark.parametrize("more", [{}, {"norm": "batch", "residual": True, "layers": 3}, {"norm": "layer"}])
+def test_networks_go_on_in_pyg(model, more):
+    pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
+    torch = pytest.importorskip("torch")
+    x, y, edges = groups()
+    x = x * 3 + 1
+    both = torch.from_numpy(np.concatenate([edges, edges[::-1]], axis=1))
+    fitted = qw.NodeClassifier(model, "ce", epochs=15, **more).fit(x, y, edges)
+    network = fitted.to_pyg()
+    logits = network(torch.from_numpy(x), both).detach().numpy()
+    ours = fitted.fitted_.scores(fitted.data_._data, 0)["network"]
+    assert np.allclose(logits, ours, atol=1e-5 * max(1, np.abs(ours).max()))
+    values = qw.NodeRegressor(model, "mse", epochs=5, **more).fit(x, x[:, 0] * 100 + y, edges)
+    given = values.to_pyg()(torch.from_numpy(x), both).detach().numpy()[:, 0]
+    assert np.allclose(given, values.predict(), rtol=1e-4, atol=1e-2)
+    with pytest.raises(qw.Error, match="no run 7"):
+        fitted.to_pyg(7)
 
 
 def test_explain_adds_up():

@@ -5,10 +5,9 @@ import pickle
 import warnings
 
 import pytest
+import qw
 import torch
 from random_graphs import random_edges
-
-import qw
 
 pytestmark = pytest.mark.filterwarnings("ignore:the optimal flow is zero")
 

@@ -4,11 +4,10 @@ import gc
 import weakref
 
 import pytest
-import torch
-from random_graphs import random_edges
-
 import qw
+import torch
 from qw import nn as qnn
+from random_graphs import random_edges
 
 pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
 

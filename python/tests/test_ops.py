@@ -3,11 +3,10 @@
 import warnings
 
 import pytest
-import torch
-from random_graphs import random_edges
-
 import qw
+import torch
 from qw import ops
+from random_graphs import random_edges
 
 DOUBLE = torch.float64
 
@@ -224,7 +223,7 @@ def test_compiled_training_gives_the_same_numbers():
         loss = qw.QWLoss(edge_index, nodes, 4, lam=50.0)
         opt = loss.optimizer(model.parameters(), lr=0.05)
 
-        def value():
+        def value(model=model, loss=loss):
             return loss(model(x, edge_index), y, mask)
 
         step = torch.compile(value, fullgraph=True, backend="aot_eager") if compiled else value

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+import qw
 import torch
 from random_graphs import random_edges
-
-import qw
 
 
 def connected(seed, nodes=12):
