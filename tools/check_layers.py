@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Who may include whom: fails when a source breaks the table of docs/architecture.md.
 
-Reads the #include lines of include/qw and src, and how public headers open the namespace; knows nothing else of C++.
+Reads the #include lines of include/qw, src and python/src, and how public headers open the namespace; knows nothing else of C++.
 """
 import pathlib
 import re
@@ -22,6 +22,7 @@ ALLOWED = {
     "report": {"core"},
     "study": {"core", "graph", "metrics", "nn", "learn", "report"},
     "paper": {"core", "learn", "report", "study"},
+    "python": {"core", "graph", "data", "transport", "learn"},
     "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "nn", "learn", "report", "study", "paper"},
 }
 # What a training remembers of its data; it reads no files of its own.
@@ -29,6 +30,8 @@ SCHEMA = re.compile(r"^(data/schema/|qw/data/(schema|trained_on)\.h$)")
 MAY_INCLUDE_SCHEMA = {"learn"}
 TORCH = {"ops", "nn", "learn", "study", "paper"}
 TORCH_FOLDERS = {"src/cli/learn"}  # the program qw-learn
+TORCH_FILES = {"python/src/learn.cpp"}
+PUBLIC_ONLY = {"python"}  # modules that see what is installed
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")
 MODULE = re.compile(r"^(?:qw/)?([a-z]+)/")
@@ -36,6 +39,8 @@ MODULE = re.compile(r"^(?:qw/)?([a-z]+)/")
 
 def module_of(path, root):
     parts = path.relative_to(root).parts
+    if parts[0] == "python":
+        return "python"
     return parts[2].removesuffix(".h") if parts[0] == "include" else parts[1]
 
 
@@ -51,7 +56,7 @@ def missing_from_umbrellas(root):
 
 
 def violations(root):
-    folders = [root / "include" / "qw", root / "src"]
+    folders = [root / "include" / "qw", root / "src", root / "python" / "src"]
     paths = [p for folder in folders for p in sorted(folder.rglob("*")) if p.suffix in {".h", ".cpp", ".cu", ".cuh"}]
     for path in paths:
         module = module_of(path, root)
@@ -67,7 +72,8 @@ def violations(root):
                 continue
             header = match.group(1)
             where = f"{path.relative_to(root)}:{number}"
-            allowed = module in TORCH or str(path.relative_to(root).parent) in TORCH_FOLDERS
+            name = path.relative_to(root)
+            allowed = module in TORCH or str(name.parent) in TORCH_FOLDERS or str(name) in TORCH_FILES
             if TORCH_HEADER.match(header) and not allowed:
                 yield f"{where}: module '{module}' must not include torch ({header})"
             target = MODULE.match(header)
@@ -79,6 +85,8 @@ def violations(root):
                 yield f"{where}: module '{module}' must not include '{header}'"
             if is_public and not header.startswith("qw/"):
                 yield f"{where}: a public header must not include the private '{header}'"
+            if module in PUBLIC_ONLY and not header.startswith("qw/"):
+                yield f"{where}: module '{module}' must not include the private '{header}'"
 
 
 def main():

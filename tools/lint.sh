@@ -24,15 +24,15 @@ python3 tools/check_layers.py
 echo "documents"
 python3 tools/check_docs.py
 
-of_torch='^src/(ops|nn|learn|study|paper|cli/learn)/'
+of_torch='^src/(ops|nn|learn|study|paper|cli/learn)/|^python/src/learn'
 if [ -n "$torch" ]; then
-  mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.cpp$' | grep -E "$of_torch" | grep -v '_cuda\.cpp$')
+  mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep -E '^(python/)?src/.*\.cpp$' | grep -E "$of_torch" | grep -v '_cuda\.cpp$')
   # Clang 14 needs this header of LibTorch 1.13 before all others. The check is a third of the time.
   arguments=(--extra-arg-before=-include --extra-arg-before=ATen/core/ivalue.h
              --extra-arg=-Wno-unneeded-internal-declaration)  # what only CUDA needs
   if [ ${#checks[@]} -eq 0 ]; then checks=(--checks=-performance-unnecessary-value-param); fi
 else
-  mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.cpp$' | grep -vE "$of_torch")
+  mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep -E '^(python/)?src/.*\.cpp$' | grep -vE "$of_torch")
   arguments=()
 fi
 echo "clang-tidy: ${#units[@]} files"

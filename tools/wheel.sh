@@ -17,5 +17,5 @@ ls -l build/wheels
 "$venvs/tester/bin/pip" install --quiet "torch==$torch" torch_geometric scikit-learn pandas networkx POT hypothesis pytest mypy ruff tqdm
 "$venvs/tester/bin/pip" install --quiet --no-deps build/wheels/qw-*.whl
 PYTHONDONTWRITEBYTECODE=1 "$venvs/tester/bin/python" -P -m pytest -q -rs python/tests
-"$venvs/tester/bin/ruff" check python examples/python
+"$venvs/tester/bin/ruff" check python examples/python bench/python setup.py
 "$venvs/tester/bin/mypy" --config-file pyproject.toml

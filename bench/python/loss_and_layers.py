@@ -3,8 +3,8 @@
 
     bench/python/loss_and_layers.py [--device cuda] [--seconds 2] [--data cora squirrel photo]
 
-Needs torch, torch_geometric and qw in the environment. The two of a pair take turns; the smallest of the rounds' medians
-counts.
+Needs torch, torch_geometric and qw in the environment. The two of a pair take turns; of the rounds' medians the
+smallest counts.
 """
 
 import argparse
@@ -14,11 +14,10 @@ import time
 import warnings
 
 import numpy as np
+import qw
 import torch
 import torch.nn.functional as F
 import torch_geometric.nn as pyg
-
-import qw
 
 MODELS = ("gcn", "gat", "gin", "sage", "appnp")
 
@@ -74,7 +73,10 @@ def median_ms(step, seconds, device):
 
 
 def compare(name, theirs, ours, options, device):
-    rounds = [(median_ms(theirs, options.seconds, device), median_ms(ours, options.seconds, device)) for _ in range(options.rounds)]
+    rounds = [
+        (median_ms(theirs, options.seconds, device), median_ms(ours, options.seconds, device))
+        for _ in range(options.rounds)
+    ]
     slow, fast = (min(times) for times in zip(*rounds))
     print(f"{name:28}{slow:10.2f}{fast:10.2f}{slow / fast:8.2f}", flush=True)
     return slow / fast

@@ -2,11 +2,10 @@
 
 import time
 
+import qw
 import torch
 import torch.nn.functional as F
 from torch_geometric.nn import GAT
-
-import qw
 
 
 def seconds_of(model, data, steps):

@@ -3,7 +3,6 @@
 import networkx as nx
 import numpy as np
 import ot
-
 import qw
 
 

@@ -1,10 +1,9 @@
 """The QW loss on a GCN of PyTorch Geometric, on Cora."""
 
+import qw
 import torch
 import torch.nn.functional as F
 from torch_geometric.nn import GCNConv
-
-import qw
 
 
 class GCN(torch.nn.Module):

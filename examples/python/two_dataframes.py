@@ -3,7 +3,6 @@
 import pathlib
 
 import pandas as pd
-
 import qw
 
 TEAMS = pathlib.Path(__file__).parents[1] / "teams"

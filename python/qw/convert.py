@@ -27,7 +27,8 @@ class Edges:
 def is_instance(value: Any, module: str, name: str) -> bool:
     """Whether it is one of another library's objects, without importing that library."""
     loaded = sys.modules.get(module)
-    return loaded is not None and isinstance(value, getattr(loaded, name))
+    kind = getattr(loaded, name, None)  # older ones may lack it
+    return kind is not None and isinstance(value, kind)
 
 
 def as_array(value: Any, name: str) -> NDArray[Any]:
