@@ -72,6 +72,7 @@ function(qw_add_emulated_torch)
   file(GLOB operators CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cpp)
   add_library(qw_ops_emulated OBJECT ${operators})
   target_compile_definitions(qw_ops_emulated PRIVATE QW_HAS_CUDA=0 QW_CUDA_EMULATOR=1)
+  target_compile_options(qw_ops_emulated PRIVATE -O1 -Wno-maybe-uninitialized)  # as qw_ops
   target_include_directories(qw_ops_emulated PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(qw_ops_emulated PRIVATE torch fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)  # as qw_ops
   target_precompile_headers(qw_ops_emulated REUSE_FROM qw_ops)

@@ -19,10 +19,10 @@ message(STATUS "LibTorch ${Torch_VERSION} in ${TORCH_INSTALL_PREFIX}")
 # one stands before it wherever both are linked.
 link_libraries(stdc++)
 
-# PyPI's LibTorch brings headers of its own fmt, which need not be the fmt that is linked: header-only serves both.
+# PyPI's LibTorch brings headers of its own fmt, which need not be the fmt that is linked: what includes them has it header-only.
 find_file(QW_FMT_OF_TORCH fmt/format.h PATHS ${TORCH_INSTALL_PREFIX}/include NO_DEFAULT_PATH)
 if(QW_FMT_OF_TORCH AND NOT TORCH_INSTALL_PREFIX STREQUAL "/usr")
-  add_compile_definitions(FMT_HEADER_ONLY=1)
+  set_property(TARGET torch APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY=1)
 endif()
 
 set(QW_LIBTORCH_VERSION ${Torch_VERSION})
