@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from . import nn, ops
     from .estimators import NodeClassifier, NodeRegressor
     from .loss import EdgeWeights, QWLoss
-    from .nn import accelerate
     from .optim import QWOptimizer
+    from .swap_layers import accelerate
 
 __version__: str = _core.version
 
@@ -28,7 +28,7 @@ _WITH_TORCH = {
     "QWLoss": "loss",
     "EdgeWeights": "loss",
     "QWOptimizer": "optim",
-    "accelerate": "nn",
+    "accelerate": "swap_layers",
     "NodeClassifier": "estimators",
     "NodeRegressor": "estimators",
 }

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import functools
 import pathlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core
-
-if TYPE_CHECKING:
-    import torch
 
 FOLDER = pathlib.Path(__file__).parent / "lib"
 
@@ -60,8 +57,3 @@ def error_of(error: RuntimeError) -> RuntimeError | Error:
     """What an operator refused, as qw.Error with its first line; any other error as it is."""
     first = str(error).split("\n", 1)[0]
     return Error(first) if first.startswith("qw::") or first.startswith("qw: ") else error
-
-
-def plain(tensor: torch.Tensor) -> Any:
-    """As a numpy array."""
-    return tensor.detach().cpu().numpy()

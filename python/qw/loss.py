@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from .graph import Graph
 from .ops import Incidence, incidence_of
 from .optim import QWOptimizer
 
-DIVERGENCES = {"softmax": "softmax", "bernoulli": "bernoulli", "least_squares": "least_squares"}
+DIVERGENCES = ("softmax", "bernoulli", "least_squares")
 
 
 def _is_compiling() -> bool:
@@ -124,8 +125,6 @@ class QWLoss(nn.Module):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QWLoss:
-        import copy
-
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         nn.Module.__init__(made)

@@ -121,21 +121,6 @@ PYBIND11_MODULE(_learn, module) {
       .def("save", [](const Fitted& fitted, const std::string& folder) { fitted.save(folder); });
   module.def("fit", &fit_dataset);
   module.def("load_fitted", [](const std::string& folder) { return load_fitted(folder); });
-  module.def("option_names", [] {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : to_json(TrainRequest{}).items()) names.push_back(name);
-    return names;
-  });
-  module.def("models", [] {
-    std::vector<std::string> names;
-    for (const ModelInfo& model : models()) names.push_back(model.name);
-    return names;
-  });
-  module.def("solvers", [] {
-    std::vector<std::string> names;
-    for (const SolverInfo& solver : solvers()) names.push_back(solver.name);
-    return names;
-  });
 }
 
 }  // namespace qw::python

@@ -2,7 +2,6 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -325,9 +324,9 @@ std::tuple<Tensor, Tensor> graph_attention_forward_meta(at::TensorList pattern, 
                                                         double negative_slope, double dropout,
                                                         at::IntArrayRef key) {
   if (have_numbers(pattern, features, attention_source, attention_target, edge_weights)) {
-    constexpr const char* kOp = "qw::graph_attention";
-    check_graph_attention(kOp, inputs_of(kOp, pattern, features, attention_source, attention_target,
-                                         edge_weights, negative_slope, dropout, key));
+    check_graph_attention("qw::graph_attention",
+                          inputs_of("qw::graph_attention", pattern, features, attention_source,
+                                    attention_target, edge_weights, negative_slope, dropout, key));
   }
   return {at::empty_symint(features.sym_sizes(), features.options()),
           at::empty_symint({kAttentionStatistics, features.sym_size(0), attention_source.sym_size(1)},
@@ -359,13 +358,10 @@ Tensor graph_attention_backend(at::TensorList pattern, const Tensor& features, c
                                const Tensor& attention_target, const OptionalTensor& edge_weights,
                                double negative_slope, double dropout, int64_t seed, int64_t epoch,
                                int64_t layer) {
-  return graph_attention_forward({pattern_of(pattern),
-                                  features,
-                                  attention_source,
-                                  attention_target,
-                                  edge_weights.value_or(Tensor()),
-                                  {negative_slope, dropout, seed, epoch, layer}})
-      .result;
+  const std::array<int64_t, 3> key{seed, epoch, layer};
+  return std::get<0>(call_without_gradient<graph_attention_forward_backend>(
+      "qw::_graph_attention_forward", pattern, features, attention_source, attention_target, edge_weights,
+      negative_slope, dropout, key));
 }
 
 using torch::autograd::AutogradContext;
@@ -401,9 +397,7 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
         edge_weights.defined() && edge_weights.requires_grad() && !is_nothing(edge_weights);
     context->saved_data["negative_slope"] = options.negative_slope;
     context->saved_data["dropout"] = options.dropout;
-    context->saved_data["seed"] = options.seed;
-    context->saved_data["epoch"] = options.epoch;
-    context->saved_data["layer"] = options.layer;
+    context->saved_data["key"] = std::vector<int64_t>{options.seed, options.epoch, options.layer};
     variable_list saved = tensors_of(pattern);
     saved.insert(saved.end(), {features, attention_source, attention_target, edge_weights, outputs.result,
                                outputs.statistics});
@@ -416,14 +410,15 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
                 "qw::graph_attention: there is no second derivative; call backward without create_graph");
     const variable_list saved = context->get_saved_variables();
     auto& data = context->saved_data;
+    const std::vector<int64_t> key = data["key"].toIntVector();
     const bool edge_weights_need_gradient = data["edge_weights_need_gradient"].toBool();
-    const AttentionInputs inputs{pattern_of(at::TensorList(saved).slice(0, 5)),
-                                 saved[5],
-                                 saved[6],
-                                 saved[7],
-                                 saved[8],
-                                 {data["negative_slope"].toDouble(), data["dropout"].toDouble(),
-                                  data["seed"].toInt(), data["epoch"].toInt(), data["layer"].toInt()}};
+    const AttentionInputs inputs{
+        pattern_of(at::TensorList(saved).slice(0, 5)),
+        saved[5],
+        saved[6],
+        saved[7],
+        saved[8],
+        {data["negative_slope"].toDouble(), data["dropout"].toDouble(), key[0], key[1], key[2]}};
     const auto [features, attention_source, attention_target, edge_weights] =
         graph_attention_backward(inputs, {saved[9], saved[10]}, gradients[0], edge_weights_need_gradient);
     return {Tensor(),
