@@ -86,7 +86,7 @@ def loss_steps(data, options, device):
     loss = qw.QWLoss(data.edge_index, data.num_nodes, int(data.y.max()) + 1, lam=10.0)
     plain = PlainLoss(loss)
     out = torch.randn(data.num_nodes, loss.num_classes, device=device, requires_grad=True)
-    opt = loss.optimizer([torch.nn.Parameter(torch.zeros(1, device=device))], lr=0.01)
+    opt = loss.optimizer(lr=0.01)
     adam = torch.optim.Adam([plain.flow], lr=0.01)
 
     def ours():

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np  # noqa: F401  Before _core: torch 2.11 crashed where that was the first to import it.
+
 from . import _core
 from ._lib import Error, InternalError
 from .data import Dataset, Split, from_arrays, from_pyg, load, read_csv

@@ -175,7 +175,10 @@ def _load_options(options: dict[str, Any]) -> _core.LoadOptions:
 
 def load(what: str | os.PathLike[str], **options: Any) -> Dataset:
     """A data set by name ("cora"), a generator ("csbm:nodes=3000"), a file or a folder; options as in `qw train`."""
-    return Dataset(_core.load_dataset(os.fspath(what), _load_options(options)))
+    try:
+        return Dataset(_core.load_dataset(os.fspath(what), _load_options(options)))
+    except _core.Error as error:
+        raise fail(str(error).removeprefix("qw: ").removeprefix("--data ")) from None
 
 
 def read_csv(
@@ -195,17 +198,19 @@ def _features(x: Any, num_nodes: int) -> _core.Features:
         if rows.shape[0] != num_nodes:
             raise fail(f"features must have a row for each of {num_nodes} nodes, got {rows.shape[0]}")
         if not np.isfinite(rows.data).all():
-            raise fail("features must be finite numbers")
+            raise fail("features must be finite numbers, not NaN or inf")
         return _core.sparse_features(rows.shape[1], rows.indptr, rows.indices, rows.data)
     array = as_array(x, "features")
     if array.ndim != 2 or array.shape[0] != num_nodes:
         raise fail(f"features must be [{num_nodes}, columns], a row for each node, got the shape {list(array.shape)}")
+    if np.iscomplexobj(array):
+        raise fail("features must be real numbers. Complex data not supported")
     try:
         array = array.astype(np.float32)
     except (TypeError, ValueError) as error:
         raise fail(f"features must be numbers: {error}") from error
     if not np.isfinite(array).all():
-        raise fail("features must be finite numbers; a DataFrame may have missing ones")
+        raise fail("features must be finite numbers, not NaN or inf; a DataFrame may have missing ones")
     return _core.dense_features(array)
 
 

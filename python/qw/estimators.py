@@ -59,6 +59,17 @@ def _digest(*parts: Any) -> str:
     return found.hexdigest()
 
 
+def _single_column(y: Any) -> NDArray[Any]:
+    array = np.asarray(y) if isinstance(y, np.ndarray) else np.array(y, dtype=object)
+    if array.ndim == 2 and array.shape[1] == 1:
+        try:
+            from sklearn.exceptions import DataConversionWarning as kind
+        except ImportError:
+            kind = UserWarning
+        warnings.warn("A column-vector y was passed when a 1d array was expected", kind, stacklevel=5)
+    return array.ravel()
+
+
 def _files_of(folder: str) -> dict[str, bytes]:
     root = pathlib.Path(folder)
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
@@ -133,10 +144,9 @@ class _Node(BaseEstimator):
             if x.ndim != 2:
                 raise fail(f"X must be [nodes, features], got the shape {list(x.shape)}; Reshape your data")
             rows = x.shape[0]
-        if rows == 0 or x.shape[1] == 0:
-            raise fail(
-                f"X has {rows} sample(s) and {x.shape[1]} feature(s) (shape={x.shape}) while a minimum of 1 is required"
-            )
+        for count, what in ((rows, "sample"), (x.shape[1], "feature")):
+            if count == 0:
+                raise fail(f"X has 0 {what}(s) (shape={tuple(x.shape)}) while a minimum of 1 is required.")
         if hasattr(self, "n_features_in_") and y is None and x.shape[1] != self.n_features_in_:
             raise fail(
                 f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
@@ -185,6 +195,12 @@ class _Node(BaseEstimator):
             if self.verbose:
                 print(f"qw: {note}", file=sys.stderr)
         return Dataset(data)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
 
     def _known(self, data: Dataset) -> Dataset:
         """Rows of arrays are the training's nodes only when they are the training's rows."""
@@ -322,7 +338,7 @@ class NodeClassifier(ClassifierMixin, _Node):
     _estimator_type = "classifier"
 
     def _targets(self, y: Any, rows: int) -> _core.Targets:
-        values = list(y) if not hasattr(y, "tolist") else as_array(y, "y").ravel().tolist()
+        values = _single_column(y if isinstance(y, (list, tuple)) else as_array(y, "y")).tolist()
         if len(values) != rows:
             raise fail(f"y must have a label for each of {rows} nodes, got {len(values)}")
         known = [value for value in values if not _is_unknown(value)]
@@ -331,6 +347,8 @@ class NodeClassifier(ClassifierMixin, _Node):
         if not known:
             raise fail("y has no label that is known")
         self.classes_ = np.unique(np.array(known))
+        if len(self.classes_) == 1 and -1 in values:
+            raise fail(f"-1 stands for unknown, and all other labels are '{self.classes_[0]}'; name them 0 and 1")
         number = {value: place for place, value in enumerate(self.classes_.tolist())}
         classes = [-1 if _is_unknown(value) else number[value] for value in values]
         return _core.class_targets(np.array(classes, dtype=np.int32), [str(value) for value in self.classes_.tolist()])
@@ -377,7 +395,9 @@ class NodeRegressor(RegressorMixin, _Node):
     _estimator_type = "regressor"
 
     def _targets(self, y: Any, rows: int) -> _core.Targets:
-        array = np.array([np.nan if value is None else value for value in y], dtype=np.float64)
+        given = y if isinstance(y, (list, tuple)) else as_array(y, "y")
+        array = np.array([np.nan if value is None else value for value in given], dtype=np.float64)
+        array = _single_column(array) if array.ndim == 2 and array.shape[1] == 1 else array
         if array.shape[0] != rows:
             raise fail(f"y must have a value for each of {rows} nodes, got {array.shape[0]}")
         if np.isinf(array).any():

@@ -197,21 +197,19 @@ class QWLoss(nn.Module):
             raise known from None
 
     def _value(self, out: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
-        out = self._output(out)
-        with torch.autocast(device_type=out.device.type, enabled=False):
-            value: Tensor = torch.ops.qw.qw_loss(
-                out,
-                self.flow,
-                [self.heads, self.tails, self.offsets, self.arcs],
-                self._labels(y),
-                mask,
-                self.cost,
-                self.class_weight,
-                self.divergence,
-                self.lam,
-                self.reduction,
-                self._unit,
-            )
+        value: Tensor = torch.ops.qw.qw_loss(
+            self._output(out),
+            self.flow,
+            [self.heads, self.tails, self.offsets, self.arcs],
+            self._labels(y),
+            mask,
+            self.cost,
+            self.class_weight,
+            self.divergence,
+            self.lam,
+            self.reduction,
+            self._unit,
+        )
         return value
 
     def predict(self, out: Tensor) -> Tensor:
@@ -258,7 +256,7 @@ class QWLoss(nn.Module):
 
     def optimizer(
         self,
-        params: Iterable[Any],
+        params: Iterable[Any] = (),
         lr: float = 0.01,
         *,
         optimizer: Any = torch.optim.Adam,
@@ -269,13 +267,16 @@ class QWLoss(nn.Module):
     ) -> QWOptimizer:
         """One optimiser for both: torch's for the network's parameters, steps of its own for the flow.
 
+        params: the network's; without any the flow alone is stepped, beside an optimiser of your own.
         optimizer: a class of torch.optim, or one like them, made with params, lr and options.
         flow_lr: learning rate of the flow; lr, unless given.
         flow_rule: proximal (entries become exactly zero) or subgradient (Adam, as published).
         """
-        return QWOptimizer(
-            self, optimizer(params, lr=lr, **options), lr if flow_lr is None else flow_lr, flow_weight_decay, flow_rule
-        )
+        params = list(params)
+        if options and not params:
+            raise fail(f"{', '.join(options)}: options of the network's optimiser, which has no parameters here")
+        network = optimizer(params, lr=lr, **options) if params else None
+        return QWOptimizer(self, network, lr if flow_lr is None else flow_lr, flow_weight_decay, flow_rule)
 
     def _say_when_zero(self, y: Tensor, mask: Tensor | None) -> None:
         if self._said_zero or self.reduction != "mean" or self.divergence == "least_squares":

@@ -195,29 +195,44 @@ class GINConv(_Layer):
         values = graph.ones(x.dtype)
         first, rest = self._first()
         if first is not None and first.out_features < first.in_features and sparse_rows(x) is not None:
-            mapped = linear(x, first.weight)  # the sum commutes with it
-            out = ops.spmm(pattern, values, mapped, (1 + self.eps) * mapped)
-            return _tensor(rest(out if first.bias is None else out + first.bias))
+            out = linear(x, first.weight)  # the sum commutes with it
+            out = ops.spmm(pattern, values, out, self._own(out))
+            out = out if first.bias is None else out + first.bias
+            for module in rest:
+                out = module(out)
+            return out
         if stays(x, None):
-            neighbours = kept_product(x, edge_index, "sum", pattern, values)
-            learned = self.eps.requires_grad
-            return _tensor(self.nn(neighbours + (1 + self.eps) * x if learned else self._summed(x, neighbours)))
-        return _tensor(self.nn(ops.spmm(pattern, values, x, (1 + self.eps) * x)))
+            return _tensor(self.nn(self._summed(x, kept_product(x, edge_index, "sum", pattern, values))))
+        return _tensor(self.nn(ops.spmm(pattern, values, x, self._own(x))))
+
+    def _known_eps(self) -> float | None:
+        """Unless it is learned. Looked at once: on a GPU that is waited for."""
+        if self.eps.requires_grad:
+            return None
+        kept = KEPT.of(self.eps)
+        if "value" not in kept:
+            kept["value"] = float(self.eps)
+        value: float = kept["value"]
+        return value
+
+    def _own(self, x: Tensor) -> Tensor:
+        eps = self._known_eps()
+        return x if eps == 0 else (1 + (self.eps if eps is None else eps)) * x
 
     def _summed(self, x: Tensor, neighbours: Tensor) -> Tensor:
+        eps = self._known_eps()
+        if eps is None:
+            return neighbours + self._own(x)
         kept = KEPT.of(neighbours)
-        key = float(self.eps)
-        if key not in kept:
-            kept[key] = neighbours + (1 + key) * x
-        found: Tensor = kept[key]
+        if eps not in kept:
+            kept[eps] = neighbours + self._own(x)
+        found: Tensor = kept[eps]
         return found
 
-    def _first(self) -> tuple[nn.Linear | None, Any]:
-        if isinstance(self.nn, nn.Linear):
-            return self.nn, nn.Identity()
-        if isinstance(self.nn, nn.Sequential) and len(self.nn) and type(self.nn[0]) is nn.Linear:
-            return self.nn[0], self.nn[1:]
-        return None, None
+    def _first(self) -> tuple[nn.Linear | None, list[nn.Module]]:
+        """The linear map that the network begins with, if it does, and what follows it."""
+        modules = list(self.nn) if isinstance(self.nn, nn.Sequential) else [self.nn]
+        return (modules[0], modules[1:]) if modules and type(modules[0]) is nn.Linear else (None, [])
 
     def extra_repr(self) -> str:
         return f"nn={self.nn}"
@@ -328,6 +343,8 @@ class APPNP(_Layer):
             values = graph.weights(edge_weight, False, 1.0, x.dtype)
         if not self.normalize or (self.dropout > 0 and self.training):
             return self._step_by_step(pattern, values, x)
+        if self.coefficients.device != x.device:
+            self.coefficients = self.coefficients.to(x.device)  # it has no parameters to be moved with
         return ops.chebyshev_filter(pattern, values, self.coefficients.to(x.dtype), x)
 
     def _step_by_step(self, pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:

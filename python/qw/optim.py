@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class QWOptimizer(torch.optim.Optimizer):
     """Steps the network as `network` does, and the flow of `loss` by its own rule. Made by QWLoss.optimizer.
 
+    Without a network (None) it steps the flow alone.
+
     It is one of torch's optimisers: param_groups are those of the network and, last, the flow's, so that schedulers,
     GradScaler, gradient clipping and accumulation work as ever; state_dict has both.
 
@@ -24,13 +26,14 @@ class QWOptimizer(torch.optim.Optimizer):
     """
 
     def __init__(
-        self, loss: QWLoss, network: torch.optim.Optimizer, flow_lr: float, weight_decay: float, rule: str
+        self, loss: QWLoss, network: torch.optim.Optimizer | None, flow_lr: float, weight_decay: float, rule: str
     ) -> None:
         if rule not in ("proximal", "subgradient"):
             raise fail(f"flow_rule must be proximal or subgradient, got '{rule}'")
         if not flow_lr >= 0:
             raise fail(f"flow_lr must not be negative, got {flow_lr}")
-        if any(parameter is loss.flow for group in network.param_groups for parameter in group["params"]):
+        groups = [] if network is None else network.param_groups
+        if any(parameter is loss.flow for group in groups for parameter in group["params"]):
             raise fail("the flow is among the network's parameters; give optimizer() those of the model only")
         self.loss, self.network = loss, network
         self.flow_group: dict[str, Any] = {
@@ -40,12 +43,13 @@ class QWOptimizer(torch.optim.Optimizer):
             "flow_rule": rule,
         }
         super().__init__([{"params": [loss.flow]}], {})
-        self.param_groups = [*network.param_groups, self.flow_group]
+        self.param_groups = [*groups, self.flow_group]
         self._step = 0
         self._moments: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        self.network.zero_grad(set_to_none=set_to_none)
+        if self.network is not None:
+            self.network.zero_grad(set_to_none=set_to_none)
         self.loss.flow.grad = None
         self.loss._unit.grad = None
 
@@ -54,7 +58,8 @@ class QWOptimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 value = closure()
-        self.network.step()
+        if self.network is not None:
+            self.network.step()
         self._step_flow()
         return value
 
@@ -87,14 +92,19 @@ class QWOptimizer(torch.optim.Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         flow = {key: value for key, value in self.flow_group.items() if key != "params"}
-        return {"network": self.network.state_dict(), "flow": {**flow, "step": self._step, "moments": self._moments}}
+        network = None if self.network is None else self.network.state_dict()
+        return {"network": network, "flow": {**flow, "step": self._step, "moments": self._moments}}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.network.load_state_dict(state_dict["network"])
+        if (self.network is None) != (state_dict["network"] is None):
+            raise fail("this state has a network and the optimiser has none, or the other way round")
+        if self.network is not None:
+            self.network.load_state_dict(state_dict["network"])
         flow = dict(state_dict["flow"])
         self._step = flow.pop("step")
         moments = flow.pop("moments")
         first, second = (None, None) if moments is None else (each.to(self.loss.flow).clone() for each in moments)
         self._moments = None if first is None or second is None else (first, second)
         self.flow_group.update(flow)
-        self.param_groups = [*self.network.param_groups, self.flow_group]
+        groups = [] if self.network is None else self.network.param_groups
+        self.param_groups = [*groups, self.flow_group]

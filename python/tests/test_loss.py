@@ -198,6 +198,33 @@ def test_half_precision_outputs_are_compared_in_the_flows_type():
     value.backward()
 
 
+def test_the_flow_can_be_stepped_alone():
+    flows = []
+    for together in (True, False):
+        torch.manual_seed(0)
+        loss, model, x, y, mask = problem(dtype=torch.float64)
+        opts = [loss.optimizer(model.parameters(), lr=0.1)]
+        if not together:
+            opts = [torch.optim.Adam(model.parameters(), lr=0.1), loss.optimizer(lr=0.1)]
+        for _ in range(5):
+            for opt in opts:
+                opt.zero_grad()
+            loss(model(x), y, mask).backward()
+            for opt in opts:
+                opt.step()
+        flows.append(loss.flow.detach().clone())
+        alone = loss.optimizer(lr=0.1)
+        if not together:
+            alone.load_state_dict(opts[1].state_dict())
+            assert alone.state_dict()["flow"]["step"] == 5
+        else:
+            with pytest.raises(qw.Error, match="has a network"):
+                alone.load_state_dict(opts[0].state_dict())
+    assert torch.equal(*flows) and flows[0].abs().sum() > 0
+    with pytest.raises(qw.Error, match="momentum"):
+        loss.optimizer(momentum=0.9)
+
+
 def test_schedulers_and_closures_work():
     loss, model, x, y, mask = problem()
     opt = loss.optimizer(model.parameters(), lr=0.1, optimizer=torch.optim.SGD, momentum=0.9, flow_lr=0.2)

@@ -9,6 +9,7 @@ from qw import ops
 from random_graphs import random_edges
 
 DOUBLE = torch.float64
+VERSION = tuple(int(number) for number in torch.__version__.split(".")[:2])
 
 
 def matrix(seed=0, nodes=9, edges=30):
@@ -26,6 +27,15 @@ def numbers(*shape, seed=1):
     generator = torch.Generator().manual_seed(seed)
     made = torch.randn(*shape, dtype=DOUBLE, generator=generator)
     return (made + made.sign() * 0.1).requires_grad_()
+
+
+def on(device, value):
+    """The same there: tensors, alone or in lists."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(on(device, each) for each in value)
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.detach().to(device).requires_grad_(value.requires_grad)
 
 
 def cases():
@@ -85,8 +95,8 @@ DIFFERENTIABLE = [name for name in NAMES if name not in ("divergence", "wasserst
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_gradients_are_those_of_finite_differences(name):
-    operator, arguments = cases()[name]
+def test_gradients_are_those_of_finite_differences(name, device):
+    operator, arguments = on(device, cases()[name])
     leaves = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
 
     def call(*given):
@@ -105,8 +115,8 @@ def test_the_distance_has_the_potential_as_its_gradient():
 
 @pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="torch.library.opcheck came with torch 2.4")
 @pytest.mark.parametrize("name", NAMES)
-def test_operators_are_what_torch_asks_of_them(name):
-    operator, arguments = cases()[name]
+def test_operators_are_what_torch_asks_of_them(name, device):
+    operator, arguments = on(device, cases()[name])
     torch.library.opcheck(operator.default, arguments)
 
 
@@ -157,8 +167,8 @@ def internals():
 
 @pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="torch.library.opcheck came with torch 2.4")
 @pytest.mark.parametrize("name", list(internals()) if hasattr(torch.library, "opcheck") else [])
-def test_internals_are_what_torch_asks_of_them(name):
-    torch.library.opcheck(getattr(torch.ops.qw, name).default, internals()[name])
+def test_internals_are_what_torch_asks_of_them(name, device):
+    torch.library.opcheck(getattr(torch.ops.qw, name).default, on(device, internals()[name]))
 
 
 def registered():
@@ -211,15 +221,17 @@ def test_a_changed_index_is_looked_at_again():
         ops.spmm(pattern, torch.ones(entries), x)
 
 
-@pytest.mark.skipif(not hasattr(torch, "compile") or torch.__version__ < "2.4", reason="torch.compile of today")
-def test_compiled_training_gives_the_same_numbers():
+@pytest.mark.skipif(VERSION < (2, 4), reason="torch.compile of today")
+def test_compiled_training_gives_the_same_numbers(device):
     pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
     edge_index, nodes = random_edges(5, nodes=30, edges=80, loops=False, both=True)
     x, y, mask = torch.randn(nodes, 6), torch.randint(4, (nodes,)), torch.arange(nodes) < 12
+    edge_index, x, y, mask = on(device, (edge_index, x, y, mask))
     ends = []
     for compiled in (False, True):
         torch.manual_seed(1)
-        model = pyg.GCNConv(6, 4)
+        # Self-loops are added by a mask, whose size torch.compile could not trace before.
+        model = pyg.GCNConv(6, 4, add_self_loops=VERSION >= (2, 9)).to(device)
         loss = qw.QWLoss(edge_index, nodes, 4, lam=50.0)
         opt = loss.optimizer(model.parameters(), lr=0.05)
 

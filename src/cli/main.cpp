@@ -30,7 +30,8 @@ struct HandedOver {
   const char* name;
   const char* summary;
 };
-constexpr HandedOver kHandedOver[] = {{"train", "learn the labels of a graph"},
+constexpr HandedOver kHandedOver[] = {{"fit", "the best prediction for a graph in the time you have"},
+                                      {"train", "learn the labels of a graph"},
                                       {"predict", "the labels that a training predicts, as CSV"},
                                       {"eval", "how good a training's predictions are"},
                                       {"explain", "why a node got its label, and by which edges"},

@@ -12,23 +12,53 @@ namespace {
 
 constexpr int64_t kRowsPerBlock = 256;
 
+constexpr int64_t kElementsAtOnce = 4096;
+
+// The predictions of a row, with what is added to them.
+template <class T, class Width>
+QW_INLINE void copy_row(const LabelledRows<T>& rows, int64_t row, Width width, T* __restrict z) {
+  const int64_t at = rows.nodes[row] * width;
+  for (int64_t c = 0; c < width; ++c) z[c] = rows.predictions[at + c];
+  if (rows.shift == nullptr) return;
+  for (int64_t c = 0; c < width; ++c) z[c] += rows.shift[at + c];
+}
+
+// Adds up rows [begin, end) of one class each. Their numbers lie side by side in z, so that the exponentials,
+// which take most of the time, are one loop.
+template <class T, class Width>
+QW_INLINE void softmax_of_classes(const LabelledRows<T>& rows, int64_t begin, int64_t end, Width width,
+                                  double scale, T* __restrict z, T* gradient, double& value) {
+  T own_score[kRowsPerBlock];
+  for (int64_t row = begin; row < end; ++row) {
+    T* each = z + (row - begin) * width;
+    copy_row(rows, row, width, each);
+    T largest = each[0];
+    for (int64_t c = 1; c < width; ++c) largest = each[c] > largest ? each[c] : largest;
+    for (int64_t c = 0; c < width; ++c) each[c] -= largest;
+    own_score[row - begin] = each[rows.classes[row]];
+  }
+  for (int64_t i = 0; i < (end - begin) * width; ++i) z[i] = exponential(z[i]);
+  for (int64_t row = begin; row < end; ++row) {
+    T* each = z + (row - begin) * width;
+    T sum = 0;
+    for (int64_t c = 0; c < width; ++c) sum += each[c];
+    const T weight = weight_of(rows, rows.classes[row]);
+    value += static_cast<double>(weight) *
+             (std::log(static_cast<double>(sum)) - static_cast<double>(own_score[row - begin]));
+    if (gradient == nullptr) continue;
+    for (int64_t c = 0; c < width; ++c) each[c] *= weight / sum;
+    each[rows.classes[row]] -= weight;
+    T* to = gradient + rows.nodes[row] * width;
+    for (int64_t c = 0; c < width; ++c) to[c] = each[c] * static_cast<T>(scale);
+  }
+}
+
 // On entry z holds the predictions; on exit their gradient, not yet scaled.
 template <class T>
 QW_INLINE double softmax_row(const LabelledRows<T>& rows, int64_t row, T* z) {
   T largest = z[0];
   for (int64_t c = 1; c < rows.width; ++c) largest = z[c] > largest ? z[c] : largest;
-  const int64_t own = rows.classes == nullptr ? 0 : rows.classes[row];
-  const T own_score = z[own] - largest;
   T sum = 0;
-  if (rows.classes != nullptr) {
-    for (int64_t c = 0; c < rows.width; ++c) z[c] = exponential(z[c] - largest);
-    for (int64_t c = 0; c < rows.width; ++c) sum += z[c];
-    const T weight = weight_of(rows, own);
-    for (int64_t c = 0; c < rows.width; ++c) z[c] *= weight / sum;
-    z[own] -= weight;
-    return static_cast<double>(weight) *
-           (std::log(static_cast<double>(sum)) - static_cast<double>(own_score));
-  }
   const T* y = rows.targets + row * rows.width;
   double value = 0, mass = 0;
   for (int64_t c = 0; c < rows.width; ++c) sum += exponential(z[c] - largest);
@@ -69,15 +99,21 @@ QW_INLINE double row_value(DivergenceKind kind, const LabelledRows<T>& rows, int
 template <class T>
 double block_value(DivergenceKind kind, const LabelledRows<T>& rows, int64_t begin, int64_t end, double scale,
                    T* gradient) {
-  std::vector<T> work(gradient == nullptr ? rows.width : 0);
   double sum = 0;
+  if (rows.classes != nullptr) {
+    const int64_t at_once = std::clamp<int64_t>(kElementsAtOnce / rows.width, 1, end - begin);
+    std::vector<T> work(at_once * rows.width);
+    with_columns(rows.width, [&](auto width) {
+      for (int64_t row = begin; row < end; row += at_once) {
+        softmax_of_classes(rows, row, std::min(end, row + at_once), width, scale, work.data(), gradient, sum);
+      }
+    });
+    return sum;
+  }
+  std::vector<T> work(rows.width);
   for (int64_t row = begin; row < end; ++row) {
-    const int64_t at = rows.nodes[row] * rows.width;
-    T* z = gradient == nullptr ? work.data() : gradient + at;
-    std::copy_n(rows.predictions + at, rows.width, z);
-    if (rows.shift != nullptr) {
-      for (int64_t c = 0; c < rows.width; ++c) z[c] += rows.shift[at + c];
-    }
+    T* z = gradient == nullptr ? work.data() : gradient + rows.nodes[row] * rows.width;
+    copy_row(rows, row, rows.width, z);
     sum += row_value(kind, rows, row, z);
     for (int64_t c = 0; c < rows.width; ++c) z[c] *= static_cast<T>(scale);
   }

@@ -26,45 +26,56 @@ struct Buffers {
       : gradient(std::max(view.width, kElements)), cost(gradient.size(), T{1}), size(gradient.size()) {}
 };
 
+// The difference of the residual along edges [begin, end).
+template <class T>
+QW_INLINE void gather_differences(const FlowView<T>& view, int64_t begin, int64_t end, T* __restrict to) {
+  const int64_t last = view.edges - 1;
+  const bool far = is_far(view.edges, view.width, sizeof(T));  // heads ascend
+  with_columns(
+      view.width, [&](auto columns) __attribute__((always_inline)) {
+        for (int64_t e = begin; e < end; ++e, to += columns) {
+          if (far)
+            prefetch<sizeof(T)>(view.residual +
+                                view.tails[std::min(e + rows_ahead(sizeof(T)), last)] * columns);
+          const T* __restrict head = view.residual + view.heads[e] * columns;
+          const T* __restrict tail = view.residual + view.tails[e] * columns;
+          for (int64_t c = 0; c < columns; ++c) to[c] = head[c] - tail[c];
+        }
+      });
+}
+
+// What is in `extra` for edges [begin, end), without the cost's share of it.
+template <class T>
+QW_INLINE void add_extra(const FlowView<T>& view, int64_t begin, int64_t end, const T* __restrict cost,
+                         T* __restrict to) {
+  const int64_t size = (end - begin) * view.width;
+  const T* __restrict extra = view.extra + begin * view.width;
+  const T* __restrict flow = view.flow + begin * view.width;
+  const T share = view.cost_share == nullptr ? T{0} : *view.cost_share;
+  if (share == 0) {
+    for (int64_t i = 0; i < size; ++i) to[i] += extra[i];
+  } else {
+    for (int64_t i = 0; i < size; ++i) {
+      to[i] += extra[i] - share * zero_where(flow[i] == 0, std::copysign(cost[i], flow[i]));
+    }
+  }
+}
+
 // The smooth part of the gradient, and the costs where there are any, of edges [begin, end).
 template <class T>
 QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __restrict gradient,
                       T* __restrict cost) {
-  const int64_t width = view.width, last = view.edges - 1;
-  const bool far = is_far(view.edges, width, sizeof(T));  // heads ascend
-  if (view.residual == nullptr) {
-    std::fill_n(gradient, (end - begin) * width, T{0});
-  } else {
-    with_columns(
-        width, [&](auto columns) __attribute__((always_inline)) {
-          T* __restrict to = gradient;
-          for (int64_t e = begin; e < end; ++e, to += columns) {
-            if (far)
-              prefetch<sizeof(T)>(view.residual +
-                                  view.tails[std::min(e + rows_ahead(sizeof(T)), last)] * columns);
-            const T* __restrict head = view.residual + view.heads[e] * columns;
-            const T* __restrict tail = view.residual + view.tails[e] * columns;
-            for (int64_t c = 0; c < columns; ++c) to[c] = head[c] - tail[c];
-          }
-        });
-  }
-  const T* __restrict costs = cost;
   if (view.costs != nullptr) {
-    for (int64_t e = begin; e < end; ++e, cost += width) {
-      for (int64_t c = 0; c < width; ++c) cost[c] = view.costs[e];
+    for (int64_t e = begin; e < end; ++e) {
+      std::fill_n(cost + (e - begin) * view.width, view.width, view.costs[e]);
     }
   }
-  if (view.extra != nullptr) {
-    const T* __restrict extra = view.extra + begin * width;
-    for (int64_t i = 0; i < (end - begin) * width; ++i) gradient[i] += extra[i];
+  if (view.residual != nullptr) {
+    gather_differences(view, begin, end, gradient);
+  } else {
+    std::fill_n(gradient, (end - begin) * view.width, T{0});
   }
-  if (view.cost_share != nullptr) {
-    const T share = *view.cost_share;
-    const T* __restrict flow = view.flow + begin * width;
-    for (int64_t i = 0; i < (end - begin) * width; ++i) {
-      gradient[i] -= share * zero_where(flow[i] == 0, std::copysign(costs[i], flow[i]));
-    }
-  }
+  if (view.extra != nullptr) add_extra(view, begin, end, cost, gradient);
 }
 
 template <class T>

@@ -4,8 +4,12 @@
 #include <ATen/TensorOperators.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/file.h"
+#include "core/json.h"
+#include "core/manifest.h"
 #include "learn/run_files.h"
 #include "nn/tensors.h"
 #include "qw/core/error.h"
@@ -22,36 +26,71 @@ std::vector<NodePart> parts_here(const Split& split, const TrainedOn& trained_on
   return parts;
 }
 
-void add_to(at::Tensor& sum, const at::Tensor& part) {
-  const at::Tensor here = part.to(at::kDouble).cpu();
+void add_to(at::Tensor& sum, const at::Tensor& part, double weight) {
+  const at::Tensor here = part.to(at::kDouble).cpu() * weight;
   sum = sum.defined() ? sum + here : here;
 }
 
+constexpr const char* kMembersFile = "ensemble.json";
+
 }  // namespace
 
+void write_members(const std::filesystem::path& folder, const EnsembleMembers& members) {
+  const nlohmann::ordered_json document{{"runs", members.runs},
+                                        {"weights", members.weights},
+                                        {"single", members.single},
+                                        {"calibration", to_json(members.calibration)}};
+  const std::string text = json_text(document, 1) + "\n";
+  write_file_atomically(folder / kMembersFile, text);
+  Manifest manifest = Manifest::read(folder);
+  manifest.add(kMembersFile, text);
+  manifest.write();
+}
+
+std::optional<EnsembleMembers> read_members(const std::filesystem::path& folder) {
+  const std::string file = (folder / kMembersFile).string();
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const nlohmann::ordered_json document = parse_json(read_run_file(folder, kMembersFile), file);
+  try {
+    EnsembleMembers members{document.at("runs").get<std::vector<int64_t>>(),
+                            document.at("weights").get<std::vector<double>>(),
+                            document.at("single").get<std::vector<int64_t>>(),
+                            calibration_from_json(document.at("calibration"), file)};
+    if (members.runs.empty() || members.runs.size() != members.weights.size())
+      fail(file + ": names no members");
+    return members;
+  } catch (const nlohmann::json::exception&) {
+    fail(file + ": is no list of members");
+  }
+}
+
 Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const TrainRequest& request,
-                   const TrainingMemory& memory, const Dataset& dataset)
+                   const TrainingMemory& memory, const Dataset& dataset, std::vector<double> weights)
     : task_(memory.trained_on.schema.task), width_(memory.trained_on.schema.width) {
   QW_ASSERT(!run_folders.empty());
   std::vector<NodeId> nodes(dataset.graph.num_nodes());
   std::iota(nodes.begin(), nodes.end(), NodeId{0});
   const bool one = run_folders.size() == 1;
-  const auto runs = static_cast<double>(run_folders.size());
+  if (weights.empty()) weights.assign(run_folders.size(), 1.0);
+  QW_ASSERT(weights.size() == run_folders.size());
+  const double runs = std::accumulate(weights.begin(), weights.end(), 0.0);
   at::Tensor network, transport;
   double seen = 0;
   std::vector<char> validates(nodes.size(), 1);
-  for (const std::filesystem::path& folder : run_folders) {
+  for (size_t k = 0; k < run_folders.size(); ++k) {
+    const std::filesystem::path& folder = run_folders[k];
+    const double weight = weights[k];
     const Reloaded reloaded = reload(folder, request, memory, dataset);
     const std::vector<double> predicted =
         calibrated(task_, nodes, width_, reloaded.scores, reloaded.calibration.temperature);
     const bool first = mean_.empty();
     mean_.resize(predicted.size(), 0.0);
     spread_.resize(predicted.size(), 0.0);
-    ++seen;
+    seen += weight;
     for (size_t i = 0; i < predicted.size(); ++i) {  // Welford: values may be large and their spread small
       const double difference = predicted[i] - mean_[i];
-      mean_[i] += difference / seen;
-      spread_[i] += difference * (predicted[i] - mean_[i]);
+      mean_[i] += weight * difference / seen;
+      spread_[i] += weight * difference * (predicted[i] - mean_[i]);
     }
     const std::vector<NodePart> parts =
         parts_here(memory.trained_on.splits.at(read_result(folder)->run), memory.trained_on, reloaded);
@@ -61,8 +100,8 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
       scores_ = reloaded.scores;
       calibration_ = reloaded.calibration;
     }
-    add_to(network, reloaded.scores.network);
-    if (reloaded.scores.transport.numel() > 0) add_to(transport, reloaded.scores.transport);
+    add_to(network, reloaded.scores.network, weight);
+    if (reloaded.scores.transport.numel() > 0) add_to(transport, reloaded.scores.transport, weight);
   }
   for (double& spread : spread_) spread = std::sqrt(spread / runs);
   if (one) return;

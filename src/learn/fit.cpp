@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 
 #include "learn/run_files.h"
 #include "qw/core/error.h"
@@ -56,9 +57,16 @@ Dataset Fitted::conformed(const Dataset& data) const {
 
 NodePredictions Fitted::predict(const Dataset& data) const {
   const DataSchema& schema = memory_.trained_on.schema;
+  EnsembleMembers members;
+  if (const auto named = read_members(*folder_)) {
+    members = *named;
+  } else {
+    members.runs.resize(request_.runs);
+    std::iota(members.runs.begin(), members.runs.end(), int64_t{0});
+  }
   std::vector<std::filesystem::path> folders;
-  for (int64_t run = 0; run < request_.runs; ++run) folders.push_back(run_folder(*folder_, run));
-  const Ensemble ensemble(folders, request_, memory_, conformed(data));
+  for (const int64_t run : members.runs) folders.push_back(run_folder(*folder_, run));
+  const Ensemble ensemble(folders, request_, memory_, conformed(data), members.weights);
   NodePredictions predicted{schema.task, schema.width, schema.target_names, ensemble.mean(), {}};
   if (schema.task != Task::kClassification) return predicted;
   for (auto row = predicted.values.begin(); row != predicted.values.end(); row += schema.width)

@@ -117,9 +117,10 @@ at::TensorOptions tensors_of(const TrainRequest& request) {
 
 }  // namespace
 
-Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& request,
+Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& of_folder,
                 const TrainingMemory& memory, const Dataset& dataset) {
   const at::NoGradGuard no_gradient;
+  const TrainRequest request = read_own_request(run_folder).value_or(of_folder);
   const std::optional<RunResult> result = read_result(run_folder);
   if (!result) fail(fmt::format("{} has no summary.json: the run is not finished", run_folder.string()));
   const TrainedOn& trained_on = memory.trained_on;

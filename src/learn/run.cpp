@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -56,10 +57,11 @@ void within_memory(const Dataset& dataset, const TrainRequest& request, const Wo
   throw OutOfMemory(fmt::format("out of memory on {}: {}", request.device, what_would_fit(plan, available)));
 }
 
-// Where the runs of one request are kept, and what of their data.
+// Where trainings are kept, and who trains in them.
 struct KeptIn {
   std::filesystem::path folder;  // empty: nowhere
-  const TrainingMemory& memory;
+  std::function<Split(const Training&)> split;
+  bool of_search = false;
 };
 
 // All trainings of a feed.
@@ -73,7 +75,9 @@ class Trainings {
         kept_(kept),
         tensors_(at::TensorOptions(at::kFloat).device(device_named(device))),
         graph_(dataset.graph, tensors_),
-        features_(scaling.apply(dataset.features), tensors_) {}
+        features_(scaling.apply(dataset.features), tensors_) {
+    malloc_trim(0);  // what was scaled is gone, and tensors do not take its place
+  }
 
   void run() {
     const int64_t most = most_at_once(tensors_.device(), dataset_.graph.num_edges());
@@ -117,16 +121,19 @@ class Trainings {
   }
 
   std::unique_ptr<SingleRun> make_run(const Training& training) const {
-    Split split = kept_ != nullptr ? kept_->memory.trained_on.splits.at(training.run)
-                                   : split_of(training.request, dataset_, training.run);
-    return std::make_unique<SingleRun>(dataset_, training, std::move(split), graph_, features_,
-                                       kept_ != nullptr ? kept_->folder : std::filesystem::path());
+    if (kept_ == nullptr) {
+      return std::make_unique<SingleRun>(
+          dataset_, training, split_of(training.request, dataset_, training.run), graph_, features_);
+    }
+    return std::make_unique<SingleRun>(dataset_, training, kept_->split(training), graph_, features_,
+                                       kept_->folder, kept_->of_search);
   }
 
   // The result; nothing when the run was stopped, and then it is kept as far as it came.
   static std::optional<RunResult> end_of(SingleRun& single) {
     const Trainer* trainer = single.trainer();
     if (trainer == nullptr || trainer->finished() || !trainer->failure().empty()) return single.result();
+    if (single.has_enough()) return single.result();
     single.save();
     return std::nullopt;
   }
@@ -218,14 +225,15 @@ class Trainings {
     feed_.done(training, result);
   }
 
-  GoOn epoch_callback(const SingleRun& single) {
+  GoOn epoch_callback(SingleRun& single) {
     return [this, &single](const EpochRecord& record) {
-      if (feed_.epoch) {
+      if (feed_.epoch || feed_.enough) {
         const std::lock_guard<std::mutex> lock(one_at_a_time_);
-        if (!stopped_ && !feed_.epoch(single.training(), record)) stopped_ = true;
+        if (feed_.epoch && !stopped_ && !feed_.epoch(single.training(), record)) stopped_ = true;
+        if (feed_.enough && feed_.enough(single.training(), record)) single.set_enough();
       }
       single.epoch_done(record);
-      return !stopped_;
+      return !stopped_ && !single.has_enough();
     };
   }
 
@@ -320,6 +328,12 @@ void train_all(const Dataset& dataset, const std::string& device, const std::str
   Trainings(dataset, device, FeatureScaling(scale_features, dataset), feed, nullptr).run();
 }
 
+void train_all(const Dataset& dataset, const std::string& device, const KeptSearch& search,
+               const TrainingFeed& feed) {
+  const KeptIn kept{search.folder, search.split, true};
+  Trainings(dataset, device, search.scaling, feed, &kept).run();
+}
+
 std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request,
                              const std::filesystem::path& folder,
                              const std::function<bool(const TrainProgress&)>& progress) {
@@ -330,8 +344,13 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
     lock.emplace(folder);
     check_config(folder, request);
   }
-  const TrainingMemory memory =
+  TrainingMemory memory =
       folder.empty() ? make_memory(dataset, request) : claim_memory(folder, request, dataset);
+  if (folder.empty()) {  // who trains is all that is needed; a graph is large
+    TrainedOn splits_alone;
+    splits_alone.splits = std::move(memory.trained_on.splits);
+    memory.trained_on = std::move(splits_alone);
+  }
   std::vector<RunResult> results(request.runs);
   int64_t next = 0;
   TrainingFeed feed;
@@ -348,7 +367,8 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   }
   const auto begin = std::chrono::steady_clock::now();
   within_memory(dataset, request, [&] {
-    const KeptIn kept{folder, memory};
+    const KeptIn kept{folder,
+                      [&](const Training& training) { return memory.trained_on.splits.at(training.run); }};
     Trainings trainings(dataset, request.device, memory.scaling, feed, &kept);
     trainings.run();
     if (trainings.stopped()) throw TrainingStopped();

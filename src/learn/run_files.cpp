@@ -27,12 +27,6 @@ using Json = nlohmann::ordered_json;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json metrics_json(const Metrics& metrics) {
-  Json json = Json::object();
-  for (const auto& [name, value] : metrics) json[name] = number(value);
-  return json;
-}
-
 Metrics metrics_from(const Json& json) {
   Metrics metrics;
   for (const auto& [name, value] : json.items()) {
@@ -65,9 +59,17 @@ SplitSizes::Row row_from(const Json& json, std::string name) {
           json.at("test").get<int64_t>()};
 }
 
+constexpr const char* kValidationFile = "validation.safetensors";
+
 double number_from(const Json& json) { return json.is_number() ? json.get<double>() : std::nan(""); }
 
 }  // namespace
+
+nlohmann::ordered_json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = number(value);
+  return json;
+}
 
 nlohmann::ordered_json flow_json(const FlowSummary& flow) {
   Json json{{"l1", flow.l1},
@@ -196,23 +198,53 @@ Calibration read_calibration(const std::filesystem::path& run_folder) {
   return calibration_from_json(parse_json(text, path.string()), path.string());
 }
 
-void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run) {
-  Learner& learner = trainer.best();
-  save_model(run_folder / "model.safetensors", learner.model_config(), learner.model());
-  if (learner.flow() != nullptr) write_flow(run_folder / "flow.safetensors", run.dataset, learner);
-  write_file_atomically(calibration_path(run_folder), json_text(to_json(run.calibration)) + "\n");
+namespace {
+
+// Both give the names of what they wrote.
+std::vector<std::string> write_predictions(const std::filesystem::path& run_folder, const FinishedRun& run) {
   const Targets& targets = run.dataset.targets;
   const std::optional<PredictionSets> sets(std::in_place, targets.task, targets.width, run.calibration,
                                            run.coverage);
   const std::vector<NodePart> parts = parts_of(run.split, run.dataset.graph.num_nodes());
   write_file_atomically(run_folder / "predictions.csv",
                         Predictions(run.dataset, targets, run.scores, run.calibration, sets, parts).csv());
+  return {"predictions.csv"};
+}
+
+std::vector<std::string> write_for_search(const std::filesystem::path& run_folder, const FinishedRun& run) {
+  const Targets& targets = run.dataset.targets;
+  write_file_atomically(run_folder / "config.json", json_text(to_json(*run.of_search), 2) + "\n");
+  const std::vector<double> predicted =
+      calibrated(targets.task, run.split.val, targets.width, run.scores, run.calibration.temperature);
+  write_tensors(run_folder / kValidationFile, {{"predicted", tensor_of(predicted)}});
+  return {"config.json", kValidationFile};
+}
+
+}  // namespace
+
+std::vector<double> read_validation(const std::filesystem::path& run_folder) {
+  check_run_file(run_folder, kValidationFile);
+  return SafetensorsFile::read(run_folder / kValidationFile).values<double>("predicted");
+}
+
+std::optional<TrainRequest> read_own_request(const std::filesystem::path& run_folder) {
+  if (!std::filesystem::exists(run_folder / "config.json")) return std::nullopt;
+  return read_request(run_folder);
+}
+
+void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run) {
+  Learner& learner = trainer.best();
+  save_model(run_folder / "model.safetensors", learner.model_config(), learner.model());
+  if (learner.flow() != nullptr) write_flow(run_folder / "flow.safetensors", run.dataset, learner);
+  write_file_atomically(calibration_path(run_folder), json_text(to_json(run.calibration)) + "\n");
   write_metrics(run_folder, trainer.history());
-  const std::string summary = json_text(to_json(run.result), 2) + "\n";
   Manifest manifest(run_folder);
-  for (const char* name :
-       {"model.safetensors", "model.json", "calibration.json", "predictions.csv", "metrics.jsonl"})
+  for (const char* name : {"model.safetensors", "model.json", "calibration.json", "metrics.jsonl"})
     manifest.add(name);
+  for (const std::string& name :
+       run.of_search == nullptr ? write_predictions(run_folder, run) : write_for_search(run_folder, run))
+    manifest.add(name);
+  const std::string summary = json_text(to_json(run.result), 2) + "\n";
   if (learner.flow() != nullptr) manifest.add("flow.safetensors");
   manifest.add("summary.json", summary);
   manifest.write();

@@ -19,6 +19,7 @@ struct FinishedRun {
   const Calibration& calibration;
   double coverage;
   const RunResult& result;
+  const TrainRequest* of_search;  // null: not one of a search
 };
 // Model, flow, calibration, predictions and, last, summary.json: when that is there, the run is done.
 void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run);
@@ -32,6 +33,8 @@ std::optional<RunResult> read_result(const std::filesystem::path& run_folder);
 
 // What a training was asked for: its config.json.
 TrainRequest read_request(const std::filesystem::path& folder);
+// That of a run of a search; nothing: the folder's is its own.
+std::optional<TrainRequest> read_own_request(const std::filesystem::path& run_folder);
 // Whether its config.json is of schema 1: such a folder keeps nothing of its data, and no checksums.
 bool is_of_older_qw(const std::filesystem::path& folder);
 
@@ -55,6 +58,7 @@ class FolderLock {
 };
 
 nlohmann::ordered_json fingerprint_json(const Fingerprint& print);
+nlohmann::ordered_json metrics_json(const Metrics& metrics);  // null for what is not finite
 nlohmann::ordered_json flow_json(const FlowSummary& flow);
 nlohmann::ordered_json split_json(const SplitSizes& sizes);
 

@@ -32,10 +32,11 @@ double median(std::vector<double> values) {
 }
 
 SingleRun::SingleRun(const Dataset& dataset, const Training& training, Split split, const GraphTensors& graph,
-                     const NodeMatrix& features, const std::filesystem::path& folder)
+                     const NodeMatrix& features, const std::filesystem::path& folder, bool of_search)
     : dataset_(dataset),
       training_(training),
       folder_(folder.empty() ? folder : run_folder(folder, training.run)),
+      of_search_(of_search),
       seed_(seed_of_run(training.request, training.run)),
       split_(std::move(split)) {
   if (!folder_.empty()) done_ = read_result(folder_);
@@ -76,7 +77,8 @@ RunResult SingleRun::result() {
   RunResult result = summarise(scores, calibration);
   if (!folder_.empty()) {
     write_run(folder_, *trainer_,
-              {dataset_, split_, scores, calibration, training_.request.coverage, result});
+              {dataset_, split_, scores, calibration, training_.request.coverage, result,
+               of_search_ ? &training_.request : nullptr});
   }
   return result;
 }

@@ -12,9 +12,9 @@ namespace qw {
 // Made, it may be done already; else its trainer is to be run. Data set, graph and features must outlive it.
 class SingleRun {
  public:
-  // An empty folder keeps nothing on disk.
+  // An empty folder keeps nothing on disk; `of_search`: see KeptSearch.
   SingleRun(const Dataset& dataset, const Training& training, Split split, const GraphTensors& graph,
-            const NodeMatrix& features, const std::filesystem::path& folder);
+            const NodeMatrix& features, const std::filesystem::path& folder = {}, bool of_search = false);
   SingleRun(const SingleRun&) = delete;
   SingleRun& operator=(const SingleRun&) = delete;
 
@@ -24,10 +24,14 @@ class SingleRun {
   // To be told of every epoch.
   void epoch_done(const EpochRecord& record) const;
 
+  // No more epochs: it counts as far as it came.
+  void set_enough() { has_enough_ = true; }
+  bool has_enough() const { return has_enough_; }
+
   // Keeps what there is, to go on from.
   void save() const;
 
-  // Once its trainer has finished. Throws qw::Error when it failed.
+  // Once its trainer has finished, or it has enough. Throws qw::Error when it failed.
   RunResult result();
 
  private:
@@ -38,6 +42,7 @@ class SingleRun {
   const Dataset& dataset_;
   const Training training_;
   std::filesystem::path folder_;
+  bool of_search_, has_enough_ = false;
   uint64_t seed_;
   std::optional<RunResult> done_;
   Split split_;

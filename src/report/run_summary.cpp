@@ -62,7 +62,9 @@ std::filesystem::path summary_file(const std::filesystem::path& folder) {
     fail(fmt::format("{}: there is no such folder; a run is a folder that qw train --out made", name));
   if (std::filesystem::exists(folder / "summary.json", ignored)) return folder / "summary.json";
   if (std::filesystem::exists(folder / "config.json", ignored))
-    fail(fmt::format("{} is not finished; go on with: qw train --resume {}", name, name));
+    fail(std::filesystem::exists(folder / "search")
+             ? fmt::format("{} is a folder of qw fit; its result is in {}/fit.json", name, name)
+             : fmt::format("{} is not finished; go on with: qw train --resume {}", name, name));
   fail(fmt::format("{} has no summary.json; a run is a folder that qw train --out made", name));
 }
 

@@ -9,21 +9,12 @@
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "qw/graph/statistics.h"
+#include "study/known_targets.h"
 
 namespace qw {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Targets of which only these nodes' are known.
-Targets only(const Targets& targets, const std::vector<NodeId>& nodes) {
-  Targets some = targets;
-  std::fill(some.classes.begin(), some.classes.end(), -1);
-  for (const NodeId node : nodes) {
-    if (!targets.classes.empty()) some.classes[node] = targets.classes[node];
-  }
-  return some;
-}
 
 constexpr double kManyWithin = 0.5;  // of the edges, within a class: neighbours are alike
 
@@ -87,7 +78,8 @@ const std::vector<Preset>& presets() {
 
 Preset automatic_preset(const Dataset& dataset, const std::vector<NodeId>& training,
                         const std::string& wanted, const std::vector<Preset>& among) {
-  const std::optional<double> within = intra_edge_rate(dataset.graph, only(dataset.targets, training));
+  const std::optional<double> within =
+      intra_edge_rate(dataset.graph, known_targets(dataset.targets, training));
   const bool homophilic = !within || *within >= kManyWithin;
   const bool values = dataset.targets.task == Task::kRegression;
   const std::string model = !wanted.empty() ? wanted : values ? "graphsage" : "chebnetii";

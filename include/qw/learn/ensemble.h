@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "qw/core/export.h"
@@ -9,12 +10,24 @@
 
 namespace QW_PUBLIC qw {
 
+// Which runs of a folder speak for it together, and how loudly: its ensemble.json, made by fit_best().
+struct EnsembleMembers {
+  std::vector<int64_t> runs;    // of the folder
+  std::vector<double> weights;  // of their predictions; above 0
+  std::vector<int64_t> single;  // those of the best candidate alone, all of the same weight
+  Calibration calibration;      // of all together
+};
+void write_members(const std::filesystem::path& folder, const EnsembleMembers& members);
+// Nothing: the folder has no such file.
+std::optional<EnsembleMembers> read_members(const std::filesystem::path& folder);
+
 // Predictions of one or more runs, and what the training knows of every node.
 class Ensemble {
  public:
-  // Run folders of one training that are finished, on data as reload() takes it.
+  // Run folders of one training that are finished, on data as reload() takes it; all of the same weight
+  // unless given.
   Ensemble(const std::vector<std::filesystem::path>& run_folders, const TrainRequest& request,
-           const TrainingMemory& memory, const Dataset& dataset);
+           const TrainingMemory& memory, const Dataset& dataset, std::vector<double> weights = {});
 
   // Means over the runs of what networks say and what transport adds, in the units of the targets.
   const Scores& scores() const { return scores_; }
@@ -32,6 +45,8 @@ class Ensemble {
   // Of one run its own. Of several the temperature is 1, since their probabilities are calibrated already,
   // and strangeness is that of nodes that validate in every run; empty: there is none.
   const Calibration& calibration() const { return calibration_; }
+  // What is known of it from elsewhere; see EnsembleMembers.
+  void use_calibration(Calibration calibration) { calibration_ = std::move(calibration); }
 
  private:
   void add_parts(const std::vector<NodePart>& parts, bool first);

@@ -35,7 +35,7 @@ struct FitOptions {
   std::function<bool(const TrainProgress&)> progress;
 };
 
-// What is predicted for each node; the mean over the runs.
+// What is predicted for each node; the mean over the runs, or what the members of fit_best() say.
 struct NodePredictions {
   Task task = Task::kNone;         // what was learned
   int64_t width = 0;               // classes, labels or values

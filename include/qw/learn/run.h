@@ -136,12 +136,30 @@ struct TrainingFeed {
   // InternalError always does.
   std::function<void(const Training&, const std::string&)> failed;
   std::function<bool(const Training&, const EpochRecord&)> epoch;  // may be empty; false stops them all
+  // May be empty; true: this one has had enough epochs, and counts as far as it came.
+  std::function<bool(const Training&, const EpochRecord&)> enough;
 };
 
 // Does them all, side by side where the graph is small; each gives the result it would give alone, to the
 // bit. All must ask for this `device` and these `scale_features`. Nothing is kept on disk.
 void train_all(const Dataset& dataset, const std::string& device, const std::string& scale_features,
                const TrainingFeed& feed);
+
+// A search among trainings of different requests, kept in one folder.
+struct KeptSearch {
+  // Of each training: run-<run>, as train() makes it, with config.json, its own request, and
+  // validation.safetensors, read by read_validation(), but without predictions.csv.
+  std::filesystem::path folder;
+  FeatureScaling scaling;                       // of the features, for all
+  std::function<Split(const Training&)> split;  // who trains
+};
+
+// The same, kept: what is done already is read, and what was begun goes on.
+void train_all(const Dataset& dataset, const std::string& device, const KeptSearch& search,
+               const TrainingFeed& feed);
+
+// [n * width]: what a kept training predicts for its validation nodes: calibrated probabilities, or values.
+std::vector<double> read_validation(const std::filesystem::path& run_folder);
 
 // {"train": {"accuracy": {"mean", "std", "ci95", "runs"}}, ...} and what else a summary says.
 nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& dataset,
@@ -150,7 +168,7 @@ nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& 
 // The model and the flow of a finished run, on the data it was trained on or on other data, read as that was
 // (LoadOptions::as_trained, or conform()): nodes are matched by their ids, edges by their ends; nodes that
 // are new get what the network says, and nothing by transport. On the same data scores have the bits of the
-// training's end.
+// training's end. A run folder with a request of its own (see KeptSearch) goes by that.
 struct Reloaded {
   std::unique_ptr<Model> model;    // the network
   Scores scores;                   // in the units of the targets

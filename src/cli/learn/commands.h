@@ -7,6 +7,7 @@ namespace qw::cli {
 
 void add_bench_command(CLI::App& app, const GlobalOptions& global);
 void add_flow_bench(CLI::App& bench, const GlobalOptions& global);  // bench flow
+void add_fit_command(CLI::App& app, const GlobalOptions& global);
 void add_train_command(CLI::App& app, const GlobalOptions& global);
 void add_predict_command(CLI::App& app, const GlobalOptions& global);
 void add_eval_command(CLI::App& app, const GlobalOptions& global);
@@ -15,7 +16,8 @@ void add_sweep_command(CLI::App& app, const GlobalOptions& global);
 void add_reproduce_command(CLI::App& app, const GlobalOptions& global);
 void add_presets_command(CLI::App& app, const GlobalOptions& global);
 
-// The data of a training, from its config.json; a name alone will do.
+// How to load this data again, as config.json keeps it; and back, where a name alone will do.
+nlohmann::ordered_json data_json(const DataArguments& data);
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file);
 
 double peak_rss_mb();

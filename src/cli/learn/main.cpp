@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   return qw::cli::run_program(
       argc, argv,
       [](CLI::App& app, const qw::cli::GlobalOptions& global) {
+        qw::cli::add_fit_command(app, global);
         qw::cli::add_train_command(app, global);
         qw::cli::add_predict_command(app, global);
         qw::cli::add_eval_command(app, global);

@@ -12,7 +12,8 @@ namespace qw::cli {
 struct RunArguments {
   std::string folder;
   int64_t run = 0;
-  DataArguments data;  // other data than the training's; empty: that
+  bool run_is_given = false;  // for commands that ask for all runs otherwise
+  DataArguments data;         // other data than the training's; empty: that
 };
 
 // Adds a subcommand that takes a folder, --run, and data to use instead of the training's.

@@ -17,41 +17,65 @@ namespace {
 
 struct PredictArguments {
   RunArguments run;
-  bool ensemble = false;
+  bool ensemble = false, single = false;
   double coverage = 0;  // 0: the training's
   std::string out;
 };
 
 struct EvalArguments {
   RunArguments run;
-  bool ensemble = false;
+  bool ensemble = false, single = false;
 };
 
-void check_arguments(const RunArguments& run, bool ensemble, const TrainRequest& request) {
-  if (ensemble && run.run != 0) fail_usage("qw: --ensemble is of all runs: leave --run out");
-  if (ensemble && request.runs < 2) {
+// The runs that are asked, and how loudly each speaks.
+struct Speakers {
+  std::vector<std::filesystem::path> folders;
+  std::vector<double> weights;             // empty: the same for all
+  std::optional<Calibration> calibration;  // of all together, where it is known
+
+  bool several() const { return folders.size() > 1; }
+};
+
+// Of a folder of qw fit all its members, unless one run is asked for.
+Speakers speakers_of(const RunArguments& run, bool ensemble, bool single, const OpenedRun& opened) {
+  if (ensemble && run.run_is_given) fail_usage("qw: --ensemble is of all runs: leave --run out");
+  if (single && (ensemble || run.run_is_given))
+    fail_usage("qw: --single is the best candidate alone: leave --ensemble and --run out");
+  const std::optional<EnsembleMembers> members = read_members(run.folder);
+  if (single && !members)
+    fail_usage(fmt::format("qw: --single is for folders of qw fit; {} is none", run.folder));
+  Speakers speakers;
+  if (members && !run.run_is_given) {
+    for (const int64_t member : single ? members->single : members->runs)
+      speakers.folders.push_back(finished_run(run.folder, member));
+    if (single) return speakers;
+    speakers.weights = members->weights;
+    speakers.calibration = members->calibration;
+    return speakers;
+  }
+  if (ensemble && opened.request.runs < 2) {
     fail_usage(
         fmt::format("qw: {} has one run, and an ensemble needs several: train with --runs 10", run.folder));
   }
+  for (int64_t k = 0; ensemble && k < opened.request.runs; ++k) {
+    speakers.folders.push_back(finished_run(run.folder, k));
+  }
+  if (!ensemble) speakers.folders.push_back(opened.folder);
+  return speakers;
 }
 
-std::vector<std::filesystem::path> folders_of(const RunArguments& run, bool ensemble,
-                                              const OpenedRun& opened) {
-  std::vector<std::filesystem::path> folders;
-  for (int64_t k = 0; ensemble && k < opened.request.runs; ++k) {
-    folders.push_back(finished_run(run.folder, k));
-  }
-  if (!ensemble) folders.push_back(opened.folder);
-  return folders;
+Ensemble ensemble_of(const Speakers& speakers, const OpenedRun& opened) {
+  Ensemble ensemble(speakers.folders, opened.request, opened.memory, opened.dataset, speakers.weights);
+  if (speakers.calibration) ensemble.use_calibration(*speakers.calibration);
+  return ensemble;
 }
 
 void predict(const PredictArguments& arguments, const GlobalOptions& global) {
   const OpenedRun opened = open_run(arguments.run);
-  check_arguments(arguments.run, arguments.ensemble, opened.request);
+  const Speakers speakers = speakers_of(arguments.run, arguments.ensemble, arguments.single, opened);
   const Dataset& dataset = opened.dataset;
   const Targets& targets = dataset.targets;
-  const Ensemble ensemble(folders_of(arguments.run, arguments.ensemble, opened), opened.request,
-                          opened.memory, dataset);
+  const Ensemble ensemble = ensemble_of(speakers, opened);
   const auto fresh = std::count(ensemble.parts().begin(), ensemble.parts().end(), NodePart::kNew);
   if (fresh > 0) {
     say(fmt::format("{} new: predicted by the network alone, without transport",
@@ -70,7 +94,7 @@ void predict(const PredictArguments& arguments, const GlobalOptions& global) {
   }
   Predictions predictions(dataset, targets, ensemble.scores(), ensemble.calibration(), sets,
                           ensemble.parts());
-  if (arguments.ensemble) predictions.use_ensemble(ensemble.mean(), ensemble.spread());
+  if (speakers.several()) predictions.use_ensemble(ensemble.mean(), ensemble.spread());
   const std::string csv = arguments.out.empty() && global.json ? "" : predictions.csv();
   if (!arguments.out.empty()) write_file_atomically(arguments.out, csv);
   if (global.json) {
@@ -129,12 +153,11 @@ std::string metrics_text(const std::vector<MeasuredPart>& parts) {
 
 void evaluate(const EvalArguments& arguments, const GlobalOptions& global) {
   const OpenedRun opened = open_run(arguments.run);
-  check_arguments(arguments.run, arguments.ensemble, opened.request);
+  const Speakers speakers = speakers_of(arguments.run, arguments.ensemble, arguments.single, opened);
   const Dataset& dataset = opened.dataset;
-  const Ensemble ensemble(folders_of(arguments.run, arguments.ensemble, opened), opened.request,
-                          opened.memory, dataset);
+  const Ensemble ensemble = ensemble_of(speakers, opened);
   nlohmann::ordered_json document{{"name", dataset.name}};
-  if (!arguments.ensemble) document["run"] = arguments.run.run;
+  if (!speakers.several()) document["run"] = arguments.run.run;
   std::vector<MeasuredPart> parts = parts_to_measure(opened, ensemble);
   if (std::all_of(parts.begin(), parts.end(), [](const MeasuredPart& part) { return part.nodes.empty(); })) {
     fail(fmt::format("{}: no node has a label that the training knows, so that there is nothing to measure",
@@ -142,13 +165,13 @@ void evaluate(const EvalArguments& arguments, const GlobalOptions& global) {
   }
   const std::string& metric = opened.request.learn.metric;
   for (MeasuredPart& part : parts) {
-    part.metrics = arguments.ensemble ? measure(dataset.targets, part.nodes, ensemble.predicted(), {metric})
+    part.metrics = speakers.several() ? measure(dataset.targets, part.nodes, ensemble.predicted(), {metric})
                                       : measure(dataset.targets, part.nodes, ensemble.scores(),
                                                 {metric, ensemble.calibration().temperature});
     document["nodes"][part.name] = part.nodes.size();
     for (const auto& [name, value] : part.metrics) document[part.name][name] = value;
   }
-  if (arguments.ensemble && ensemble.nodes_of(NodePart::kTest).empty()) {
+  if (speakers.several() && ensemble.nodes_of(NodePart::kTest).empty()) {
     say("no node is for test in every run: an ensemble of runs with splits of their own cannot be tested; "
         "train with one split for all (--split-file)");
   }
@@ -164,7 +187,9 @@ void evaluate(const EvalArguments& arguments, const GlobalOptions& global) {
   }
 }
 
-constexpr const char* kEnsembleHelp = "of all runs together: the mean of their probabilities, or values";
+constexpr const char* kEnsembleHelp =
+    "of all runs together: the mean of their probabilities, or values; of a folder of qw fit always so";
+constexpr const char* kSingleHelp = "folder of qw fit: of the best candidate alone";
 
 }  // namespace
 
@@ -174,11 +199,15 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
       add_run_command(app, "predict", "the labels that a training predicts, as CSV", arguments->run);
   FieldTable table("qw predict");
   table.add("ensemble", arguments->ensemble, kEnsembleHelp);
+  table.add("single", arguments->single, kSingleHelp);
   table.add("coverage", arguments->coverage, {0, 0.999},
             "share of the nodes whose truth the sets should hold; 0: as the training was told");
   table.add("out", arguments->out, "FILE", "write the predictions here instead of to standard output");
   add_options(*command, table);
-  command->callback([arguments, &global] { predict(*arguments, global); });
+  command->callback([arguments, command, &global] {
+    arguments->run.run_is_given = command->count("--run") > 0;
+    predict(*arguments, global);
+  });
 }
 
 void add_eval_command(CLI::App& app, const GlobalOptions& global) {
@@ -186,8 +215,12 @@ void add_eval_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App* command = add_run_command(app, "eval", "how good a training's predictions are", arguments->run);
   FieldTable table("qw eval");
   table.add("ensemble", arguments->ensemble, kEnsembleHelp);
+  table.add("single", arguments->single, kSingleHelp);
   add_options(*command, table);
-  command->callback([arguments, &global] { evaluate(*arguments, global); });
+  command->callback([arguments, command, &global] {
+    arguments->run.run_is_given = command->count("--run") > 0;
+    evaluate(*arguments, global);
+  });
 }
 
 }  // namespace qw::cli

@@ -39,15 +39,6 @@ struct TrainArguments {
 };
 
 constexpr const char* kAutomatic = "auto";
-nlohmann::ordered_json data_json(const DataArguments& data) {
-  LoadOptions load = data.load;
-  std::string what = data.what;
-  if (std::filesystem::exists(what)) what = std::filesystem::absolute(what).string();
-  for (std::string* file : {&load.edges, &load.nodes, &load.split_file}) {
-    if (!file->empty()) *file = std::filesystem::absolute(*file).string();
-  }
-  return {{"what", what}, {"load", load_fields(load, "qw").to_json()}};
-}
 
 bool is_written(const CLI::App& command, const std::string& field) {
   std::string option = "--" + field;
@@ -183,6 +174,9 @@ Dataset complete_request(const CLI::App& command, TrainArguments& arguments) {
   if (!arguments.resume.empty()) {
     refuse_beside(command, "--resume", "a training goes on as it began",
                   [](const std::string&) { return false; });
+    if (std::filesystem::exists(std::filesystem::path(arguments.resume) / "search"))
+      fail_usage(fmt::format("qw train: {} is a folder of qw fit, which goes on by its own command",
+                             arguments.resume));
     arguments.out = arguments.resume;
     arguments.request = read_request(arguments.resume);
     return load_for(arguments.resume, arguments);
@@ -281,6 +275,16 @@ double peak_rss_mb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+nlohmann::ordered_json data_json(const DataArguments& data) {
+  LoadOptions load = data.load;
+  std::string what = data.what;
+  if (std::filesystem::exists(what)) what = std::filesystem::absolute(what).string();
+  for (std::string* file : {&load.edges, &load.nodes, &load.split_file}) {
+    if (!file->empty()) *file = std::filesystem::absolute(*file).string();
+  }
+  return {{"what", what}, {"load", load_fields(load, "qw").to_json()}};
 }
 
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file) {

@@ -1,0 +1,51 @@
+// Who races: kinds of models with a small space of good options each.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qw/graph/dataset.h"
+
+namespace qw {
+
+// Beyond the network and plain cross-entropy (or squared error).
+enum class Variant { kPlain, kProximal, kEdgeWeights, kCorrectAndSmooth };
+
+// One who races.
+struct Candidate {
+  std::string family;  // linear, mlp, label-propagation, or a network's name
+  Variant variant = Variant::kPlain;
+  nlohmann::ordered_json options;  // of qw train, that differ from its defaults; model and solver always
+  int64_t repeat = 0;              // the same options with other initial values
+
+  std::string name() const;
+  bool uses_edges() const { return variant != Variant::kPlain || (family != "linear" && family != "mlp"); }
+  bool uses_features() const { return family != "label-propagation"; }
+  bool operator==(const Candidate&) const = default;
+};
+
+// What a graph's race may try.
+class Portfolio {
+ public:
+  // What is known of the graph, by the labels of these nodes alone, orders the first candidates.
+  Portfolio(const Dataset& dataset, const std::vector<NodeId>& labelled, uint64_t seed);
+
+  // Each family as it stands, cheap and different ones first.
+  std::vector<Candidate> first() const;
+  // The `number`-th variation of a family, from 0: the same every time; nothing when a family has no more.
+  std::optional<Candidate> sample(const std::string& family, int64_t number) const;
+  // The same network with another variant; nothing where there is none.
+  std::optional<Candidate> with(const Candidate& candidate, Variant variant) const;
+
+ private:
+  Candidate make(const std::string& family, nlohmann::ordered_json options) const;
+
+  Task task_;
+  bool alike_;  // neighbours mostly have the same label
+  uint64_t seed_;
+};
+
+}  // namespace qw

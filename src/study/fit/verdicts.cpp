@@ -1,0 +1,130 @@
+#include "study/fit/verdicts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "qw/report/paired.h"
+
+namespace qw {
+namespace {
+
+using Group = std::vector<int>;
+using Suits = std::function<bool(const Candidate&)>;
+
+constexpr double kNothing = 0.005;  // a difference that nobody would pay for
+
+// What a side says, node by node, each node by the side's best on the other groups.
+struct Side {
+  std::vector<double> errors;  // [n]; empty: nobody suits
+  std::string name;            // of the best on all groups
+};
+
+class Sides {
+ public:
+  Sides(const Judge& judge, const Group& group, const std::vector<JudgedCandidate>& candidates)
+      : group_(group), candidates_(candidates) {
+    groups_ = 1 + *std::max_element(group.begin(), group.end());
+    for (const JudgedCandidate& each : candidates) errors_.push_back(judge.errors(each.predicted));
+  }
+
+  int groups() const { return groups_; }
+
+  Side of(const Suits& suits) const {
+    std::vector<size_t> places;
+    for (size_t k = 0; k < candidates_.size(); ++k) {
+      if (suits(*candidates_[k].candidate)) places.push_back(k);
+    }
+    Side side;
+    if (places.empty()) return side;
+    side.errors.resize(group_.size());
+    side.name = candidates_[best(places, -1)].candidate->name();
+    for (int left_out = 0; left_out < groups_; ++left_out) {
+      const std::vector<double>& errors = errors_[best(places, left_out)];
+      for (size_t i = 0; i < group_.size(); ++i) {
+        if (group_[i] == left_out) side.errors[i] = errors[i];
+      }
+    }
+    return side;
+  }
+
+ private:
+  size_t best(const std::vector<size_t>& places, int left_out) const {
+    size_t found = places.front();
+    double least = INFINITY;
+    for (const size_t place : places) {
+      double sum = 0;
+      for (size_t i = 0; i < group_.size(); ++i) sum += group_[i] == left_out ? 0.0 : errors_[place][i];
+      if (sum < least) {
+        least = sum;
+        found = place;
+      }
+    }
+    return found;
+  }
+
+  const Group& group_;
+  const std::vector<JudgedCandidate>& candidates_;
+  std::vector<std::vector<double>> errors_;
+  int groups_ = 1;
+};
+
+// Without what makes it a variant.
+nlohmann::ordered_json network_of(const Candidate& candidate) {
+  nlohmann::ordered_json options = candidate.options;
+  for (const char* name : {"solver", "edge_weights", "flow_weight_decay"}) options.erase(name);
+  return options;
+}
+
+// The interval is widened as Nadeau and Bengio (2003) do, since what the groups say is not independent: who
+// is chosen for one is judged by the others, and folds share training nodes.
+FitVerdict compare(const std::string& question, const Side& with, const Side& without, const Judge& judge,
+                   int groups) {
+  FitVerdict verdict{question, "undecided", with.name, without.name, 0, 0, judge.error_measure()};
+  const PairedComparison paired = compare_paired(with.errors, without.errors, true);
+  verdict.difference = paired.difference;  // what `without` is wrong by and `with` is not
+  verdict.half_width =
+      paired.half_width * std::sqrt(1 + static_cast<double>(groups) / std::max(1, groups - 1));
+  if (verdict.difference - verdict.half_width > 0) {
+    verdict.answer = "yes";
+  } else if (verdict.difference + verdict.half_width < kNothing) {
+    verdict.answer = "no";
+  }
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>& group,
+                                      const std::vector<JudgedCandidate>& candidates) {
+  std::vector<FitVerdict> verdicts;
+  if (group.size() < 2) return verdicts;
+  const Sides sides(judge, group, candidates);
+  const auto ask = [&](const std::string& question, const Suits& with, const Suits& without) {
+    const Side one = sides.of(with), other = sides.of(without);
+    if (!one.errors.empty() && !other.errors.empty())
+      verdicts.push_back(compare(question, one, other, judge, sides.groups()));
+  };
+  ask(
+      "does the graph help?", [](const Candidate& each) { return each.uses_edges(); },
+      [](const Candidate& each) { return !each.uses_edges(); });
+  ask(
+      "do the features help?", [](const Candidate& each) { return each.uses_features(); },
+      [](const Candidate& each) { return !each.uses_features(); });
+  for (const auto& [question, variant] :
+       {std::pair{"does QW help?", Variant::kProximal},
+        std::pair{"do edge weights from the flow help?", Variant::kEdgeWeights}}) {
+    std::vector<nlohmann::ordered_json> networks;
+    for (const JudgedCandidate& each : candidates) {
+      if (each.candidate->variant == variant) networks.push_back(network_of(*each.candidate));
+    }
+    const auto has_both = [&](const Candidate& each) {
+      return std::find(networks.begin(), networks.end(), network_of(each)) != networks.end();
+    };
+    ask(
+        question, [&](const Candidate& each) { return each.variant == variant; },
+        [&](const Candidate& each) { return each.variant == Variant::kPlain && has_both(each); });
+  }
+  return verdicts;
+}
+
+}  // namespace qw

@@ -1,0 +1,14 @@
+// Labels as a study may look at them.
+#pragma once
+
+#include <vector>
+
+#include "qw/graph/graph.h"
+#include "qw/graph/targets.h"
+
+namespace qw {
+
+// Of these nodes only; those of all others are missing.
+Targets known_targets(const Targets& targets, const std::vector<NodeId>& nodes);
+
+}  // namespace qw

@@ -1,0 +1,235 @@
+// The parts of fit_best: folds, what judges predictions, who speaks, and verdicts.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <set>
+
+#include "qw/core/random.h"
+#include "study/fit/folds.h"
+#include "study/fit/judge.h"
+#include "study/fit/leakage.h"
+#include "study/fit/portfolio.h"
+#include "study/fit/selection.h"
+#include "study/fit/verdicts.h"
+#include "study/study.h"
+
+namespace qw {
+namespace {
+
+Targets two_classes(int64_t nodes) {
+  std::vector<int32_t> classes(nodes);
+  for (int64_t i = 0; i < nodes; ++i) classes[i] = static_cast<int32_t>(i % 2);
+  return class_targets(classes);
+}
+
+std::vector<NodeId> first_nodes(int64_t count) {
+  std::vector<NodeId> nodes(count);
+  for (int64_t i = 0; i < count; ++i) nodes[i] = static_cast<NodeId>(i);
+  return nodes;
+}
+
+TEST(FitFolds, EveryNodeThatIsNotHeldOutValidatesOnce) {
+  const Targets targets = two_classes(100);
+  const Split given = stratified_split(targets, 3);
+  const std::vector<Split> folds = make_folds(targets, given, 3);
+  ASSERT_EQ(folds.size(), 4u);  // a quarter of what is not for test validates
+  std::multiset<NodeId> validated;
+  for (const Split& fold : folds) {
+    EXPECT_EQ(fold.test, given.test);
+    EXPECT_EQ(fold.train.size() + fold.val.size() + fold.test.size(), 100u);
+    EXPECT_NO_THROW(check_split(fold, targets));
+    validated.insert(fold.val.begin(), fold.val.end());
+  }
+  EXPECT_EQ(validated.size(), 80u);
+  EXPECT_EQ(std::set<NodeId>(validated.begin(), validated.end()).size(), 80u);
+}
+
+TEST(FitFolds, ManyLabelsNeedOneFold) {
+  const Targets targets = two_classes(40'000);
+  const Split given = stratified_split(targets, 3);
+  const std::vector<Split> folds = make_folds(targets, given, 3);
+  ASSERT_EQ(folds.size(), 1u);
+  EXPECT_EQ(folds[0].val, given.val);
+}
+
+TEST(FitFolds, TooFewLabelsAreRefused) {
+  EXPECT_THROW(make_folds(two_classes(10), {{0, 1}, {2}, {3}}, 1), Error);
+}
+
+TEST(FitJudge, ErrorsAddUpToWhatTheyMeasure) {
+  const RandomStream random(5, 0);
+  const Targets classes = two_classes(50);
+  std::vector<double> probability;
+  for (int i = 0; i < 50; ++i) {
+    const double p = random.uniform(i);
+    probability.insert(probability.end(), {p, 1 - p});
+  }
+  const Judge of_classes(classes, first_nodes(50), "auto");
+  double wrong = 0;
+  for (const double each : of_classes.errors(probability)) wrong += each / 50;
+  EXPECT_NEAR(1 - wrong, of_classes.metric(probability), 1e-12);
+
+  std::vector<double> truth, predicted;
+  for (int i = 0; i < 40; ++i) {
+    truth.push_back(random.normal(100 + i));
+    predicted.push_back(truth.back() + 0.5 * random.normal(200 + i));
+  }
+  truth[7] = std::nan("");
+  const Judge of_values(value_targets(truth), first_nodes(40), "auto");
+  double error = 0;
+  for (const double each : of_values.errors(predicted)) error += each / 39;
+  EXPECT_NEAR(1 - error, of_values.metric(predicted), 1e-12);
+  EXPECT_LT(Judge(value_targets(truth), first_nodes(40), "rmse").score(predicted), 0);  // less is better
+}
+
+// Three that are right on different two thirds of the nodes are all right together.
+TEST(FitSelection, VotesMakeUpForEachOther) {
+  const Targets targets = two_classes(90);
+  const Judge judge(targets, first_nodes(90), "auto");
+  std::vector<std::vector<double>> predicted;
+  for (int liar = 0; liar < 3; ++liar) {
+    std::vector<double>& each = predicted.emplace_back();
+    for (int i = 0; i < 90; ++i) {
+      const double right = i % 3 == liar ? 0.4 : 0.9;
+      each.insert(each.end(), {i % 2 == 0 ? right : 1 - right, i % 2 == 0 ? 1 - right : right});
+    }
+  }
+  predicted.push_back(std::vector<double>(180, 0.5));
+  const std::vector<double> weights = select_ensemble(judge, predicted);
+  EXPECT_THAT(weights, ::testing::ElementsAre(1 / 3.0, 1 / 3.0, 1 / 3.0, 0.0));
+  EXPECT_LT(best_alone(judge, predicted), 3u);
+}
+
+TEST(FitSelection, OneCandidateSpeaksAlone) {
+  const Judge judge(two_classes(4), first_nodes(4), "auto");
+  EXPECT_THAT(select_ensemble(judge, {{1, 0, 0, 1, 1, 0, 0, 1}}), ::testing::ElementsAre(1.0));
+}
+
+Candidate named(const std::string& family, Variant variant = Variant::kPlain, int64_t number = 0) {
+  return {family, variant, {{"model", family}, {"hidden", number}}, 0};
+}
+
+// Candidates that guess: the share of right ones is given for those with edges and for those without.
+std::vector<FitVerdict> verdicts_of_guesses(uint64_t seed, double with, double without) {
+  constexpr int kNodes = 400, kEach = 10;
+  const Judge judge(two_classes(kNodes), first_nodes(kNodes), "auto");
+  std::vector<Candidate> candidates;
+  for (int k = 0; k < kEach; ++k) {
+    candidates.push_back(named("gcn", Variant::kPlain, k));
+    candidates.push_back(named("mlp", Variant::kPlain, k));
+  }
+  std::vector<JudgedCandidate> judged;
+  for (size_t k = 0; k < candidates.size(); ++k) {
+    const RandomStream random(seed, k);
+    std::vector<double> predicted;
+    for (int i = 0; i < kNodes; ++i) {
+      const bool right = random.uniform(i) < (candidates[k].family == "gcn" ? with : without);
+      const double first = (i % 2 == 0) == right ? 1 : 0;
+      predicted.insert(predicted.end(), {first, 1 - first});
+    }
+    judged.push_back({&candidates[k], predicted});
+  }
+  std::vector<int> group(kNodes);
+  for (int i = 0; i < kNodes; ++i) group[i] = i % 4;
+  return make_verdicts(judge, group, judged);
+}
+
+TEST(FitVerdicts, AreNotFooledByTheLuckOfTheBest) {
+  int wrong = 0, found = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    wrong += verdicts_of_guesses(seed, 0.7, 0.7).at(0).answer == "yes";
+    found += verdicts_of_guesses(seed, 0.9, 0.7).at(0).answer == "yes";
+  }
+  EXPECT_LE(wrong, 5);
+  EXPECT_GE(found, 95);
+}
+
+TEST(FitVerdicts, ComparesTheSameNetworkWithAndWithout) {
+  const Judge judge(two_classes(4), first_nodes(4), "auto");
+  const std::vector<Candidate> candidates{named("gcn", Variant::kProximal, 1),
+                                          named("gcn", Variant::kPlain, 1), named("gcn", Variant::kPlain, 2)};
+  const std::vector<double> right{1, 0, 0, 1, 1, 0, 0, 1}, wrong{0, 1, 1, 0, 0, 1, 1, 0};
+  const std::vector<FitVerdict> verdicts = make_verdicts(
+      judge, {0, 1, 0, 1}, {{&candidates[0], right}, {&candidates[1], wrong}, {&candidates[2], right}});
+  ASSERT_EQ(verdicts.size(), 1u);  // nobody goes without edges or without features
+  EXPECT_EQ(verdicts[0].question, "does QW help?");
+  EXPECT_EQ(verdicts[0].answer, "yes");
+  EXPECT_EQ(verdicts[0].difference, 1);
+}
+
+Split all_but(int64_t nodes, int64_t test) {
+  Split split;
+  for (NodeId node = 0; node < nodes; ++node)
+    (node < nodes - test ? split.train : split.test).push_back(node);
+  return split;
+}
+
+TEST(FitLeakage, FeaturesThatGiveTheLabelAwayAreNamed) {
+  Dataset data = test::tiny_data();
+  const RandomStream random(3, 0);
+  std::vector<float> rows;
+  for (int i = 0; i < 45; ++i) {
+    rows.push_back(static_cast<float>(random.normal(i)));
+    rows.push_back(static_cast<float>(7 * (data.targets.classes[i] == 1) + 1));  // one class
+    rows.push_back(static_cast<float>(data.targets.classes[i] + random.normal(100 + i)));
+  }
+  data.features = features_from_dense(45, 3, rows);
+  data.features.names = {"noise", "made", "helps"};
+  const std::vector<std::string> warnings = leakage_warnings(data, all_but(45, 5));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], ::testing::HasSubstr("feature 'made' alone tells class "));
+  std::vector<double> values;
+  for (int i = 0; i < 45; ++i) values.push_back(3 * rows[3 * i] + 1e-3 * random.normal(200 + i));
+  data.targets = value_targets(values);
+  ASSERT_EQ(leakage_warnings(data, all_but(45, 5)).size(), 1u);
+  EXPECT_THAT(leakage_warnings(data, all_but(45, 5))[0],
+              ::testing::HasSubstr("feature 'noise' is nearly the value itself"));
+}
+
+TEST(FitLeakage, NothingIsSaidOfHonestData) {
+  const Dataset data = test::tiny_data();
+  EXPECT_THAT(leakage_warnings(data, all_but(45, 10)), ::testing::IsEmpty());
+}
+
+TEST(FitLeakage, CopiesAmongTestNodesAreCounted) {
+  // Nodes 0 and 1 lead to nodes 2 .. 9, all of which are the same.
+  std::vector<NodeId> from, to;
+  for (NodeId node = 2; node < 10; ++node) {
+    for (const NodeId hub : {0, 1}) {
+      from.push_back(node);
+      to.push_back(hub);
+    }
+  }
+  Dataset data;
+  data.graph = Graph::build({10, from, to, {}, {}});
+  data.features = features_from_dense(10, 1, std::vector<float>(10, 1));
+  data.targets = class_targets({1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
+  const std::vector<std::string> warnings = leakage_warnings(data, all_but(10, 3));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], ::testing::StartsWith("3 of 3 test nodes are copies"));
+}
+
+TEST(FitPortfolio, HasEveryFamilyAndDrawsTheSameSamplesAgain) {
+  const Dataset data = test::tiny_data();
+  const Portfolio portfolio(data, first_nodes(45), 7), again(data, first_nodes(45), 7);
+  std::set<std::string> families;
+  for (const Candidate& candidate : portfolio.first()) {
+    families.insert(candidate.family);
+    TrainRequest request;
+    EXPECT_NO_THROW(set_options(request, candidate.options, "")) << candidate.name();
+  }
+  EXPECT_EQ(families.size(), 10u);
+  for (const std::string& family : families) {
+    for (int64_t number = 0; number < 8; ++number) {
+      const auto sampled = portfolio.sample(family, number);
+      EXPECT_EQ(sampled, again.sample(family, number));
+      TrainRequest request;
+      if (!sampled) continue;
+      EXPECT_NO_THROW(set_options(request, sampled->options, "")) << sampled->name();
+    }
+  }
+  EXPECT_FALSE(portfolio.sample("label-propagation", 1000));
+}
+
+}  // namespace
+}  // namespace qw
