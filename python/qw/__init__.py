@@ -1,7 +1,7 @@
 """qw: node labels on graphs by the Quasi-Wasserstein loss.
 
 Without torch: Graph, Dataset, load, read_csv, wasserstein1. With torch: QWLoss, EdgeWeights, nn, ops, accelerate, and
-the estimators NodeClassifier and NodeRegressor. Torch is imported when it is first needed.
+the estimators NodeClassifier, NodeRegressor, AutoNodeClassifier and AutoNodeRegressor. Torch is imported when it is first needed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .transport import Path, Transport, wasserstein1
 
 if TYPE_CHECKING:
     from . import nn, ops
+    from .auto import AutoNodeClassifier, AutoNodeRegressor
     from .estimators import NodeClassifier, NodeRegressor
     from .loss import EdgeWeights, QWLoss
     from .optim import QWOptimizer
@@ -31,12 +32,16 @@ _WITH_TORCH = {
     "EdgeWeights": "loss",
     "QWOptimizer": "optim",
     "accelerate": "swap_layers",
+    "AutoNodeClassifier": "auto",
+    "AutoNodeRegressor": "auto",
     "NodeClassifier": "estimators",
     "NodeRegressor": "estimators",
 }
 _MODULES = ("nn", "ops")
 
 __all__ = [
+    "AutoNodeClassifier",
+    "AutoNodeRegressor",
     "Dataset",
     "EdgeWeights",
     "Error",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pathlib
@@ -49,16 +48,6 @@ def _is_unknown(value: Any) -> bool:
     return value is getattr(sys.modules.get("pandas"), "NA", object())
 
 
-def _digest(*parts: Any) -> str:
-    found = hashlib.sha256()
-    for part in parts:
-        if part is not None:
-            array = part if isinstance(part, np.ndarray) else np.asarray(part)
-            found.update(str((array.shape, array.dtype)).encode())
-            found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
-
-
 def _single_column(y: Any) -> NDArray[Any]:
     array = np.asarray(y) if isinstance(y, np.ndarray) else np.array(y, dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -76,6 +65,8 @@ def _files_of(folder: str) -> dict[str, bytes]:
 
 
 class _Node(BaseEstimator):
+    _own: tuple[str, ...] = ("model", "solver", "split", "runs", "seed", "device", "verbose")
+
     def __init__(
         self,
         model: str = "gcn",
@@ -98,13 +89,11 @@ class _Node(BaseEstimator):
         self.options = options
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        names = ("model", "solver", "split", "runs", "seed", "device", "verbose")
-        return {**{name: getattr(self, name) for name in names}, **self.options}
+        return {**{name: getattr(self, name) for name in self._own}, **self.options}
 
     def set_params(self, **params: Any) -> _Node:
-        own = {"model", "solver", "split", "runs", "seed", "device", "verbose"}
         for name, value in params.items():
-            if name in own:
+            if name in self._own:
                 setattr(self, name, value)
             else:
                 self.options = {**self.options, name: value}
@@ -202,22 +191,11 @@ class _Node(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _known(self, data: Dataset) -> Dataset:
-        """Rows of arrays are the training's nodes only when they are the training's rows."""
-        if not data._data.node_ids and self._digest_of(data) != self.digest_:
-            data._data.node_ids = [f"new {number}" for number in range(data.num_nodes)]
-        return data
-
-    def _digest_of(self, data: Dataset) -> str:
-        features, graph = data._data.features, data._data.graph
-        return _digest(features.dense, features.offsets, features.indices, features.values, graph.heads, graph.tails)
-
     def _fit(self, x: Any, y: Any, edges: Any, directed: bool | None) -> Any:
         data = self._data(x, y, edges, directed)
         if data.task == "none":
             raise fail("requires y to be passed, but the target y is None")
         self._train(data)
-        self.digest_ = self._digest_of(data)
         self.data_ = data
         return self
 
@@ -228,7 +206,7 @@ class _Node(BaseEstimator):
                 raise fail("a loaded estimator has not its training's data; give predict X and edges")
             data = self.data_
         else:
-            data = self._known(self._data(x, None, edges, directed))
+            data = self._data(x, None, edges, directed)
         found: dict[str, Any] = self.fitted_.predict(data._data)
         return found
 
@@ -252,7 +230,6 @@ class _Node(BaseEstimator):
         known = {name: asked["request"][name] for name in ("model", "split", "runs", "seed", "device")}
         made = cls(solver=asked["learn"]["solver"], **known)
         made.fitted_ = fitted
-        made.digest_ = ""
         made._loaded()
         return made
 
@@ -260,7 +237,7 @@ class _Node(BaseEstimator):
         pass
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
+        state = {name: value for name, value in self.__dict__.items() if name != "_folder"}
         if "fitted_" in state:
             state["fitted_"] = _files_of(self.fitted_.folder)
             data = self.__dict__.get("data_")
@@ -286,7 +263,7 @@ class _Node(BaseEstimator):
         self._check_fitted()
         if x is None and not hasattr(self, "data_"):
             raise fail("a loaded estimator has not its training's data; give explain X and edges")
-        data = self.data_ if x is None else self._known(self._data(x, None, edges, None))
+        data = self.data_ if x is None else self._data(x, None, edges, None)
         ids = data.node_ids
         place = ids.index(str(node)) if str(node) in ids else -1
         if place < 0:

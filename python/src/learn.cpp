@@ -9,6 +9,7 @@
 
 #include "arrays.h"
 #include "qw/data/load.h"
+#include "qw/study/fit_best.h"
 #include "signals.h"
 
 namespace qw::python {
@@ -53,6 +54,35 @@ Fitted fit_dataset(const Dataset& dataset, const std::string& json, const py::ob
   });
 }
 
+FitBestOptions best_options_of(const std::string& json) {
+  const ordered_json given = ordered_json::parse(json);
+  FitBestOptions options;
+  given.at("seconds").get_to(options.seconds);
+  given.at("trials").get_to(options.trials);
+  given.at("metric").get_to(options.metric);
+  given.at("split").get_to(options.split);
+  given.at("seed").get_to(options.seed);
+  given.at("device").get_to(options.device);
+  return options;
+}
+
+// `progress(trials, best, score, seconds_left, trials_left)`, or None; called now and then, from a thread of
+// ours.
+std::string fit_best_dataset(const Dataset& dataset, const std::string& json, const std::string& folder,
+                             const py::object& progress) {
+  FitBestOptions options = best_options_of(json);
+  return interruptibly([&](const std::atomic<bool>& stop) {
+    options.progress = [&](const FitProgress& now) {
+      if (!progress.is_none()) {
+        const py::gil_scoped_acquire python;
+        progress(now.trials, now.best, now.score, now.seconds_left, now.trials_left);
+      }
+      return !stop.load();
+    };
+    return to_json(fit_best(dataset, options, folder)).dump();
+  });
+}
+
 py::array_t<double> matrix_of(const at::Tensor& tensor) {
   const at::Tensor here = tensor.to(at::kCPU).to(at::kDouble).contiguous();
   const double* from = here.data_ptr<double>();
@@ -60,11 +90,23 @@ py::array_t<double> matrix_of(const at::Tensor& tensor) {
   return array_of(std::vector<double>(from, from + here.numel()), {rows, columns});
 }
 
+// Rows of arrays have no names. They are the training's nodes when they are the training's rows; else all are
+// new.
+Dataset with_names(const Fitted& fitted, const Dataset& dataset) {
+  Dataset named = dataset;
+  if (!dataset.node_ids.empty()) return named;
+  const DataChanges changes = fitted.changes(dataset);
+  if (changes.nodes + changes.edges + changes.features == 0 && !changes.directions) return named;
+  for (NodeId node = 0; node < dataset.graph.num_nodes(); ++node)
+    named.node_ids.push_back("new " + std::to_string(node));
+  return named;
+}
+
 py::dict predictions(const Fitted& fitted, const Dataset& dataset) {
   NodePredictions found;
   {
     const py::gil_scoped_release others_may_run;
-    found = fitted.predict(dataset);
+    found = fitted.predict(with_names(fitted, dataset));
   }
   py::dict result;
   const auto rows = found.width == 0 ? 0 : static_cast<py::ssize_t>(found.values.size()) / found.width;
@@ -80,8 +122,9 @@ py::dict scores(const Fitted& fitted, const Dataset& dataset, int64_t run) {
   at::Tensor flow;
   {
     const py::gil_scoped_release others_may_run;
-    found = fitted.scores(dataset, run);
-    flow = fitted.flow(dataset, run);
+    const Dataset named = with_names(fitted, dataset);
+    found = fitted.scores(named, run);
+    flow = fitted.flow(named, run);
   }
   py::dict result;
   result["network"] = matrix_of(found.network);
@@ -120,6 +163,7 @@ PYBIND11_MODULE(_learn, module) {
       .def("load", &load_as_trained)
       .def("save", [](const Fitted& fitted, const std::string& folder) { fitted.save(folder); });
   module.def("fit", &fit_dataset);
+  module.def("fit_best", &fit_best_dataset);
   module.def("load_fitted", [](const std::string& folder) { return load_fitted(folder); });
 }
 

@@ -9,8 +9,8 @@ import torch
 import qw
 
 hypothesis = pytest.importorskip("hypothesis", reason="hypothesis is not installed")
-st = pytest.importorskip("hypothesis.strategies")
-arrays = pytest.importorskip("hypothesis.extra.numpy")
+st = pytest.importorskip("hypothesis.strategies", reason="hypothesis is not installed")
+arrays = pytest.importorskip("hypothesis.extra.numpy", reason="hypothesis is not installed")
 
 SETTINGS = hypothesis.settings(max_examples=300, deadline=None)
 ENDS = st.integers(-2, 12) | st.sampled_from([2**31, -(2**63), 2**62])

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/compare_nodes.h"
 #include "cli/table.h"
 #include "core/text.h"
 #include "qw/core/error.h"
@@ -43,6 +44,7 @@ struct Metric {
 struct Compared {
   const RunSummary* run;
   PairedComparison result;
+  bool by_nodes;  // pairs are nodes of one run; else seeds
 };
 
 const MetricSummary& metric_of(const RunSummary& run, const Metric& metric) {
@@ -96,40 +98,54 @@ bool have_same_split(const RunSummary& first, size_t i, const RunSummary& other,
          i == j;  // stored splits go by the number of the run, all others by its seed
 }
 
-// Values of the seeds that both have, and that were measured in both.
-std::vector<std::pair<double, double>> pairs_of(const RunSummary& first, const RunSummary& other,
+// Runs of the seeds that both have, and that were measured in both.
+std::vector<std::pair<size_t, size_t>> pairs_of(const RunSummary& first, const RunSummary& other,
                                                 const Metric& metric) {
   const std::vector<double>& baseline = metric_of(first, metric).runs;
   const std::vector<double>& candidate = metric_of(other, metric).runs;
-  std::vector<std::pair<double, double>> pairs;
+  std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t i = 0; i < first.seeds.size(); ++i) {
     const auto found = std::find(other.seeds.begin(), other.seeds.end(), first.seeds[i]);
     const size_t j = found - other.seeds.begin();
     if (found == other.seeds.end() || !have_same_split(first, i, other, j)) continue;
-    if (std::isfinite(baseline[i]) && std::isfinite(candidate[j]))
-      pairs.emplace_back(baseline[i], candidate[j]);
+    if (std::isfinite(baseline[i]) && std::isfinite(candidate[j])) pairs.emplace_back(i, j);
   }
   return pairs;
 }
 
-PairedComparison compare(const RunSummary& first, const RunSummary& other, const Metric& metric) {
-  check_same_task(first, other);
-  std::vector<double> baseline, candidate;
-  for (const auto& [a, b] : pairs_of(first, other, metric)) {
-    baseline.push_back(a);
-    candidate.push_back(b);
+// One run beside one run: their nodes are the pairs.
+PairedComparison compare_nodes(const RunSummary& first, size_t i, const RunSummary& other, size_t j,
+                               const Metric& metric) {
+  if (!is_mean_over_nodes(metric.name)) {
+    fail(fmt::format(
+        "{} and {} have one measured seed in common, and {} of one run has no interval: train both with "
+        "--runs 10",
+        first.folder, other.folder, metric.name));
   }
-  if (baseline.empty()) {
+  const NodeScores baseline = read_node_scores(first.predictions_file(i), metric.part, metric.name);
+  const NodeScores candidate = read_node_scores(other.predictions_file(j), metric.part, metric.name);
+  if (baseline.ids != candidate.ids || baseline.ids.size() < 2) {
+    fail(fmt::format("{} and {} have not the same {} nodes, two at least: they cannot be paired",
+                     first.folder, other.folder, metric.part));
+  }
+  return compare_paired(baseline.scores, candidate.scores, metric.higher_is_better());
+}
+
+Compared compare(const RunSummary& first, const RunSummary& other, const Metric& metric) {
+  check_same_task(first, other);
+  const std::vector<std::pair<size_t, size_t>> pairs = pairs_of(first, other, metric);
+  if (pairs.empty()) {
     fail(fmt::format("{} and {} have no measured seed in common: train both with the same --seed and --split",
                      first.folder, other.folder));
   }
-  if (baseline.size() == 1) {
-    fail(fmt::format(
-        "{} and {} have one measured seed in common, and one pair has no interval: train both with "
-        "--runs 10",
-        first.folder, other.folder));
+  if (pairs.size() == 1)
+    return {&other, compare_nodes(first, pairs[0].first, other, pairs[0].second, metric), true};
+  std::vector<double> baseline, candidate;
+  for (const auto& [i, j] : pairs) {
+    baseline.push_back(metric_of(first, metric).runs[i]);
+    candidate.push_back(metric_of(other, metric).runs[j]);
   }
-  return compare_paired(baseline, candidate, metric.higher_is_better());
+  return {&other, compare_paired(baseline, candidate, metric.higher_is_better()), false};
 }
 
 // What tells the runs apart: their solvers, their models, or both.
@@ -169,9 +185,10 @@ std::string sentence(const Compared& compared, const std::vector<RunSummary>& ru
   const double difference = metric.scale() * result.difference,
                half_width = metric.scale() * result.half_width;
   if (result.verdict == Verdict::kUndecided) {
-    return fmt::format("{} makes no difference to {} that {} seeds can show: {}{}{}, {}", candidate, baseline,
-                       result.pairs, difference > 0 ? "+" : "", with_interval(difference, half_width),
-                       metric.unit(), tally(result));
+    return fmt::format("{} makes no difference to {} that {} {} can show: {}{}{}, {}", candidate, baseline,
+                       result.pairs, compared.by_nodes ? metric.part + " nodes" : "seeds",
+                       difference > 0 ? "+" : "", with_interval(difference, half_width), metric.unit(),
+                       tally(result));
   }
   const bool helps = result.verdict == Verdict::kHelps;
   return fmt::format("{} {} here by {}{} {} {}: {}", candidate, helps ? "helps" : "hurts",
@@ -210,7 +227,7 @@ std::string as_text(const std::vector<RunSummary>& runs, const std::vector<Compa
                              fmt::format("{:.2g}", result.p_value)});
       sentences += sentence(compared, runs, metric) + "\n";
       const size_t most = std::max(run.seeds.size(), runs.front().seeds.size());
-      if (result.pairs < static_cast<int64_t>(most)) {
+      if (!compared.by_nodes && result.pairs < static_cast<int64_t>(most)) {
         sentences +=
             fmt::format("  {} pairs: {} has {} seeds, {} has {}\n", result.pairs, runs.front().folder,
                         runs.front().seeds.size(), run.folder, run.seeds.size());
@@ -244,6 +261,7 @@ Json as_json(const std::vector<RunSummary>& runs, const std::vector<Compared>& a
     json["comparisons"].push_back({{"run", each.run->folder},
                                    {"baseline", runs.front().folder},
                                    {"pairs", result.pairs},
+                                   {"pairs_are", each.by_nodes ? "nodes" : "seeds"},
                                    {"difference", result.difference},
                                    {"interval", {result.lower(), result.upper()}},
                                    {"wins", result.wins},
@@ -267,7 +285,7 @@ void compare_runs(const CompareArguments& arguments, const GlobalOptions& global
   for (const std::string& folder : arguments.runs) runs.push_back(read_run_summary(folder));
   const Metric metric = chosen_metric(arguments, runs.front());
   std::vector<Compared> all;
-  for (size_t i = 1; i < runs.size(); ++i) all.push_back({&runs[i], compare(runs.front(), runs[i], metric)});
+  for (size_t i = 1; i < runs.size(); ++i) all.push_back(compare(runs.front(), runs[i], metric));
   if (global.json) {
     print_json(as_json(runs, all, metric));
     return;
@@ -285,7 +303,7 @@ void add_compare_command(CLI::App& app, const GlobalOptions& global) {
       app.add_subcommand("compare", "whether one training is better than another, seed by seed");
   command
       ->add_option("runs", arguments->runs,
-                   "folders that qw train --out made; the others are compared with the first")
+                   "folders that qw train or qw fit made; the others are compared with the first")
       ->type_name("RUN")
       ->check(not_empty());
   FieldTable table("qw compare");
@@ -294,7 +312,8 @@ void add_compare_command(CLI::App& app, const GlobalOptions& global) {
   table.add_choice("part", arguments->part, {"train", "val", "test"}, "of which nodes");
   add_options(*command, table);
   command->footer(
-      "Runs of the same seed have the same split and are paired. The difference has a 95 % interval by "
+      "Runs of the same seed have the same split and are paired; of one run in common, nodes are. The "
+      "difference has a 95 % interval by "
       "Student's t; "
       "p is that of Wilcoxon's signed-rank test, exact up to 25 pairs. \"helps\" and \"hurts\": the interval "
       "leaves out "

@@ -82,6 +82,10 @@ at::Tensor Fitted::flow(const Dataset& data, int64_t run) const {
   return reload(run_folder(*folder_, run), request_, memory_, conformed(data)).flow;
 }
 
+DataChanges Fitted::changes(const Dataset& data) const {
+  return changes_since(memory_.trained_on, conformed(data));
+}
+
 void Fitted::save(const std::filesystem::path& folder) const {
   std::error_code failed;
   if (std::filesystem::exists(folder, failed) && !std::filesystem::is_empty(folder, failed))

@@ -282,18 +282,6 @@ TrainingMemory claim_memory(const std::filesystem::path& folder, const TrainRequ
   return memory;
 }
 
-void write_summary(const std::filesystem::path& folder, nlohmann::ordered_json summary,
-                   const TrainingMemory& memory) {
-  summary["fingerprint"] = fingerprint_json(fingerprint(memory.trained_on));
-  const std::string text = json_text(summary, 2) + "\n";
-  if (has_memory(folder)) {
-    Manifest manifest = Manifest::read(folder);
-    manifest.add("summary.json", text);
-    manifest.write();
-  }
-  write_file_atomically(folder / "summary.json", text);
-}
-
 // Of all runs together at most a tenth of what training took, unless all are asked for; then those of no run
 // have a linear model, so that means are over the same runs.
 void add_baselines(const Dataset& dataset, const TrainRequest& request, const TrainingMemory& memory,
@@ -375,7 +363,7 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   add_baselines(dataset, request, memory, seconds, results);
-  if (!folder.empty()) write_summary(folder, summary_json(request, dataset, results), memory);
+  if (!folder.empty()) write_summary(folder, summary_json(request, dataset, results), memory.trained_on);
   return results;
 }
 

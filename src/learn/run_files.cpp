@@ -253,6 +253,18 @@ void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const 
   std::filesystem::remove(checkpoint_path(run_folder), ignored);
 }
 
+void write_summary(const std::filesystem::path& folder, nlohmann::ordered_json summary,
+                   const TrainedOn& trained_on) {
+  summary["fingerprint"] = fingerprint_json(fingerprint(trained_on));
+  const std::string text = json_text(summary, 2) + "\n";
+  if (has_memory(folder)) {
+    Manifest manifest = Manifest::read(folder);
+    manifest.add("summary.json", text);
+    manifest.write();
+  }
+  write_file_atomically(folder / "summary.json", text);
+}
+
 std::optional<RunResult> read_result(const std::filesystem::path& run_folder) {
   const std::filesystem::path path = run_folder / "summary.json";
   if (!std::filesystem::exists(path)) return std::nullopt;

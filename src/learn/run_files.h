@@ -57,6 +57,10 @@ class FolderLock {
   int folder_ = -1;
 };
 
+// The folder's own summary.json, with the fingerprint of what was trained on.
+void write_summary(const std::filesystem::path& folder, nlohmann::ordered_json summary,
+                   const TrainedOn& trained_on);
+
 nlohmann::ordered_json fingerprint_json(const Fingerprint& print);
 nlohmann::ordered_json metrics_json(const Metrics& metrics);  // null for what is not finite
 nlohmann::ordered_json flow_json(const FlowSummary& flow);

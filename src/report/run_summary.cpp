@@ -61,14 +61,20 @@ std::filesystem::path summary_file(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder, ignored))
     fail(fmt::format("{}: there is no such folder; a run is a folder that qw train --out made", name));
   if (std::filesystem::exists(folder / "summary.json", ignored)) return folder / "summary.json";
+  if (std::filesystem::exists(folder / "search", ignored))
+    fail(fmt::format("{} is not finished; the same qw fit goes on", name));
   if (std::filesystem::exists(folder / "config.json", ignored))
-    fail(std::filesystem::exists(folder / "search")
-             ? fmt::format("{} is a folder of qw fit; its result is in {}/fit.json", name, name)
-             : fmt::format("{} is not finished; go on with: qw train --resume {}", name, name));
+    fail(fmt::format("{} is not finished; go on with: qw train --resume {}", name, name));
   fail(fmt::format("{} has no summary.json; a run is a folder that qw train --out made", name));
 }
 
 }  // namespace
+
+std::filesystem::path RunSummary::predictions_file(size_t place) const {
+  const std::filesystem::path together = std::filesystem::path(folder) / "predictions.csv";
+  if (std::filesystem::exists(together)) return together;
+  return std::filesystem::path(folder) / fmt::format("run-{}", place) / "predictions.csv";
+}
 
 RunSummary read_run_summary(const std::filesystem::path& folder) {
   const std::filesystem::path file = summary_file(folder);

@@ -1,4 +1,4 @@
-// What a finished training says of itself: DIR/summary.json, which `qw train --out DIR` wrote.
+// What a finished training says of itself: DIR/summary.json, which qw train or qw fit wrote.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,9 @@ struct RunSummary {
   std::optional<DataFingerprint> fingerprint;  // none in folders of an older qw
   // "train", "val", "test": metrics in the order to show them, the one that counts first.
   std::map<std::string, std::vector<std::pair<std::string, MetricSummary>>> parts;
+
+  // What run `place` predicts for each node; of qw fit, all together.
+  std::filesystem::path predictions_file(size_t place) const;
 };
 
 // Throws qw::Error when there is no such folder, when the training is not finished, when the file is no

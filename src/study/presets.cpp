@@ -16,8 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kManyWithin = 0.5;  // of the edges, within a class: neighbours are alike
-
 // The flow that was best on average over the known graphs of a kind, by validation, beside the best
 // traditional settings (docs/results.md): proximal steps, which leave a flow at zero that helps little; or,
 // where neighbours differ, edge weights from the flow for models that follow the edges whatever they say.

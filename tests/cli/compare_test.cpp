@@ -217,17 +217,61 @@ TEST_F(Compare, WhatCannotBePairedIsOneLine) {
   expect_refused({"compare", ce, seeds}, 1,
                  "qw: " + ce + " and " + seeds +
                      " have no measured seed in common: train both with the same --seed and --split");
-  const std::string one = add("one", {.seeds = {5, 1, 2, 3}});
-  expect_refused(
-      {"compare", ce, one}, 1,
-      "qw: " + ce + " and " + one +
-          " have one measured seed in common, and one pair has no interval: train both with --runs 10");
   expect_refused(
       {"compare", ce, ce, "--metric", "acuracy"}, 2,
       "qw compare: --metric 'acuracy' is unknown; did you mean 'accuracy'? known: accuracy (of " + ce + ")");
   expect_refused({"compare", ce, ce, "--part", "train"}, 1, "qw: " + ce + " has no metrics of part train");
   expect_refused({"compare", ce, ce, "--part", "tset"}, 2,
                  "qw compare: --part 'tset' is unknown; did you mean 'test'? known: train, val, test");
+}
+
+// Of one seed in common the nodes are paired: nine of ten are right beside six, eight of them where both are.
+TEST_F(Compare, PairsTheNodesOfOneRun) {
+  const Training one{.seeds = {5}, .test = {{"accuracy", {0.6}}, {"macro_f1", {0.5}}}};
+  const std::string first = add("first", one), second = add("second", one);
+  std::string few = "id,prediction,confidence,label,part\n", many = few;
+  for (int i = 0; i < 10; ++i) {
+    few += fmt::format("n{},{},0.5,a,test\n", i, i < 6 ? "a" : "b");
+    many += fmt::format("n{},{},0.5,a,test\n", i, i > 0 ? "a" : "b");
+  }
+  folder_.write("first/run-0/predictions.csv", few + "x,b,0.5,a,train\ny,b,0.5,,test\n");
+  folder_.write("second/run-0/predictions.csv", many + "x,a,0.5,a,train\ny,a,0.5,,test\n");
+  const json compared = json_of({"compare", first, second, "--json"}).at("comparisons").at(0);
+  EXPECT_EQ(compared.at("pairs"), 10);
+  EXPECT_EQ(compared.at("pairs_are"), "nodes");
+  EXPECT_NEAR(compared.at("difference").get<double>(), 0.3, 1e-12);  // 4 wins, 1 loss
+  EXPECT_EQ(compared.at("wins"), 4);
+  EXPECT_EQ(compared.at("losses"), 1);
+  EXPECT_TRUE(contains(compared.at("sentence"), "that 10 test nodes can show: +30"));
+  expect_refused({"compare", first, second, "--metric", "macro_f1"}, 1,
+                 "qw: " + first + " and " + second +
+                     " have one measured seed in common, and macro_f1 of one run has no interval: train both "
+                     "with --runs 10");
+  folder_.write("second/run-0/predictions.csv", few + "z,a,0.5,a,test\n");
+  expect_refused({"compare", first, second}, 1,
+                 "qw: " + first + " and " + second +
+                     " have not the same test nodes, two at least: they cannot be paired");
+  folder_.write("second/run-0/predictions.csv", "id,label\n1,2\n");
+  expect_refused(
+      {"compare", first, second}, 1,
+      "qw: " + second + "/run-0/predictions.csv: has no column 'prediction', so that nodes cannot be paired");
+}
+
+TEST_F(Compare, PairsTheNodesOfOneRunByTheirValues) {
+  const Training one{.seeds = {5}, .test = {{"r2", {0.6}}, {"mae", {0.5}}}};
+  const std::string first = add("first", one), second = add("second", one);
+  const std::string header = "id,prediction,low,high,label,part\n";
+  folder_.write("first/run-0/predictions.csv", header + "a,1,0,2,0,test\nb,1,0,2,2,test\n");
+  folder_.write("second/run-0/predictions.csv", header + "a,0.5,0,2,0,test\nb,1.75,0,2,2,test\n");
+  const auto difference = [&](const char* metric) {
+    const json found = json_of({"compare", first, second, "--metric", metric, "--json"});
+    return found.at("comparisons").at(0).at("difference").get<double>();
+  };
+  // Labels 0 and 2 have the variance 1; errors were 1 and 1, and are 0.5 and 0.25.
+  EXPECT_NEAR(difference("r2"), 1 - (0.25 + 0.0625) / 2, 1e-12);
+  EXPECT_NEAR(difference("mae"), -0.625, 1e-12);
+  folder_.write("second/run-0/predictions.csv", header + "a,x,0,2,0,test\nb,1.75,0,2,2,test\n");
+  expect_refused({"compare", first, second}, 1, "qw: " + second + "/run-0/predictions.csv: 'x' is no number");
 }
 
 TEST_F(Compare, ReadsWhatTrainingWrote) {

@@ -47,11 +47,25 @@ TEST_F(Fitting, AFolderPredictsMeasuresAndExplains) {
   expect_refused(
       {"train", "--resume", out().string()}, 2,
       fmt::format("qw train: {} is a folder of qw fit, which goes on by its own command", out().string()));
-  expect_refused({"compare", out().string(), out().string()}, 1,
-                 fmt::format("qw: {} is a folder of qw fit; its result is in {}/fit.json", out().string(),
-                             out().string()));
+  // Beside a training on the same split, node by node.
+  const std::string other = (folder_.path() / "train").string();
+  const std::string data = "csbm:nodes=90,degree=6,features=6,classes=3,homophily=0.9";
+  const nlohmann::json trained =
+      json_of({"train", data, "--seed", "3", "--epochs", "20", "--quiet", "--json", "--out", other});
+  const nlohmann::json compared = json_of({"compare", other, out().string(), "--json"});
+  EXPECT_EQ(compared.at("comparisons").at(0).at("pairs_are"), "nodes");
+  EXPECT_NEAR(compared.at("comparisons").at(0).at("difference").get<double>(),
+              fitted.at("test").at("accuracy").get<double>() -
+                  trained.at("test").at("accuracy").at("mean").get<double>(),
+              1e-9);
   expect_refused({"eval", out().string(), "--single", "--run", "0"}, 2,
                  "qw: --single is the best candidate alone: leave --ensemble and --run out");
+}
+
+TEST_F(Fitting, AnInterruptedFolderIsNotCompared) {
+  std::filesystem::create_directories(out() / "search");
+  expect_refused({"compare", out().string(), out().string()}, 1,
+                 fmt::format("qw: {} is not finished; the same qw fit goes on", out().string()));
 }
 
 TEST_F(Fitting, WordsForAPerson) {

@@ -55,6 +55,29 @@ TEST(FitBest, TrialsGiveTheSameResultAfterAnyInterruption) {
   EXPECT_EQ(*result, expected);
 }
 
+// Features with noise, and labels of few nodes: the more labels, the better.
+TEST(FitBest, TheLearningCurveRises) {
+  CsbmOptions csbm;
+  csbm.nodes = 600;
+  csbm.features = 16;
+  csbm.signal = 0.6;
+  csbm.homophily = 0.25;
+  csbm.classes = 4;
+  const Dataset data = make_csbm(csbm);
+  const test::TemporaryFolder folder;
+  const FitBestResult result =
+      fit_best(data, {.trials = 60, .split = "stratified:train=0.15,val=0.15", .seed = 1}, folder.path());
+  ASSERT_EQ(result.learning_curve.size(), 3u);
+  const auto& [few, half, all] =
+      std::tie(result.learning_curve[0], result.learning_curve[1], result.learning_curve[2]);
+  EXPECT_NEAR(static_cast<double>(few.labels) / static_cast<double>(all.labels), 0.25, 0.05);
+  EXPECT_NEAR(static_cast<double>(half.labels) / static_cast<double>(all.labels), 0.5, 0.05);
+  EXPECT_GT(all.score, few.score);
+  const FitVerdict& verdict = result.verdicts.back();
+  EXPECT_EQ(verdict.question, "would more labels help?");
+  EXPECT_NEAR(verdict.difference, all.score - half.score, 1e-9);
+}
+
 TEST(FitBest, AFolderIsReadLikeAnyOther) {
   const Dataset data = small_data();
   const test::TemporaryFolder folder;

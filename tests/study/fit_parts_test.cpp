@@ -1,6 +1,8 @@
 // The parts of fit_best: folds, what judges predictions, who speaks, and verdicts.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -52,6 +54,25 @@ TEST(FitFolds, ManyLabelsNeedOneFold) {
   EXPECT_EQ(folds[0].val, given.val);
 }
 
+TEST(FitFolds, FewerLabelsAreAShareOfEveryClass) {
+  std::vector<int32_t> classes(60);
+  for (int i = 0; i < 60; ++i) classes[i] = i < 40 ? 0 : i < 59 ? 1 : 2;
+  const Targets targets = class_targets(classes);
+  const Split fold{first_nodes(60), {}, {}};
+  const Split half = thinned(targets, fold, 0.5, 3), quarter = thinned(targets, fold, 0.25, 3);
+  const auto count = [&](const Split& split, int32_t which) {
+    return std::count_if(split.train.begin(), split.train.end(),
+                         [&](NodeId node) { return targets.classes[node] == which; });
+  };
+  EXPECT_THAT((std::array{count(half, 0), count(half, 1), count(half, 2)}),
+              ::testing::ElementsAre(20, 10, 1));
+  EXPECT_THAT((std::array{count(quarter, 0), count(quarter, 1), count(quarter, 2)}),
+              ::testing::ElementsAre(10, 5, 1));
+  EXPECT_TRUE(
+      std::includes(half.train.begin(), half.train.end(), quarter.train.begin(), quarter.train.end()));
+  EXPECT_NE(half.train, thinned(targets, fold, 0.5, 4).train);
+}
+
 TEST(FitFolds, TooFewLabelsAreRefused) {
   EXPECT_THROW(make_folds(two_classes(10), {{0, 1}, {2}, {3}}, 1), Error);
 }
@@ -80,6 +101,15 @@ TEST(FitJudge, ErrorsAddUpToWhatTheyMeasure) {
   for (const double each : of_values.errors(predicted)) error += each / 39;
   EXPECT_NEAR(1 - error, of_values.metric(predicted), 1e-12);
   EXPECT_LT(Judge(value_targets(truth), first_nodes(40), "rmse").score(predicted), 0);  // less is better
+}
+
+TEST(FitJudge, EverySecondNode) {
+  const Targets targets = two_classes(5);
+  const Judge judge(targets, {0, 1, 2, 3, 4}, "auto");
+  const std::vector<double> predicted{1, 0, 1, 0, 1, 0, 1, 0, 0, 1};  // node 4 is wrong, and 1 and 3
+  EXPECT_THAT(judge.every(2).nodes(), ::testing::ElementsAre(0, 2, 4));
+  EXPECT_NEAR(judge.every(2).metric(judge.every(2, predicted)), 2 / 3.0, 1e-12);
+  EXPECT_NEAR(judge.metric(predicted), 2 / 5.0, 1e-12);
 }
 
 // Three that are right on different two thirds of the nodes are all right together.

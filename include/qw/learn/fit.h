@@ -55,6 +55,8 @@ class Fitted {
   // Of one run: what moves along each edge, [E, width], from tail to head where it is above 0; [0] without a
   // flow.
   at::Tensor flow(const Dataset& data, int64_t run = 0) const;
+  // How data differs from what was trained on.
+  DataChanges changes(const Dataset& data) const;
   // Of each run: metrics of its train, validation and test nodes, and more.
   const std::vector<RunResult>& metrics() const { return results_; }
   // What was asked for.

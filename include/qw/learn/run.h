@@ -1,9 +1,10 @@
 // Trainings as a person asks for them: several runs over several splits, in a folder that survives anything.
 //
 //   DIR/config.json        what was asked for, with the schema's version
-//   DIR/schema.json, split.csv, trained_on.safetensors, manifest.json: what it was trained on
-//   (qw/learn/memory.h) DIR/summary.json       the result, once all runs are done DIR/run-0/ ...         one
-//   per run:
+//   DIR/schema.json, split.csv, trained_on.safetensors, manifest.json
+//                          what it was trained on (qw/learn/memory.h)
+//   DIR/summary.json       the result, once all runs are done
+//   DIR/run-0/ ...         one per run:
 //     checkpoint.safetensors  everything, every few epochs; gone when the run is done
 //     metrics.jsonl           one line per epoch
 //     model.safetensors, model.json, flow.safetensors

@@ -9,8 +9,7 @@
 //   DIR/ensemble.json   who speaks, and how loudly (qw/learn/ensemble.h)
 //   DIR/fit.json        what came out: the race, the verdicts, the metrics
 //   DIR/predictions.csv what all together predict, for each node
-//   DIR/search/         the race: trials.json, and run-<n> of each trial; models of those that lost are
-//   removed
+//   DIR/search/         the race: trials.json, and run-<n> of each trial, without the models of the losers
 //
 // Killed, it goes on when it is called again with the same options.
 #pragma once
@@ -76,17 +75,24 @@ struct FitVerdict {
   std::string measure;    // accuracy, or r2
 };
 
+// How good the best candidate is when it learns from so many labels.
+struct LearningPoint {
+  int64_t labels = 0;  // of training nodes
+  double score = 0;    // validation metric
+};
+
 // What came out.
 struct FitBestResult {
-  std::vector<RankedCandidate> candidates;  // best first
-  Metrics validation;                       // of the ensemble, on the validation nodes of all folds
-  Metrics test;                             // of the ensemble; empty without test nodes
-  Metrics single_test;                      // of the best candidate alone
-  std::vector<FitVerdict> verdicts;         // in the order of docs/fit.md
-  std::vector<std::string> warnings;        // of leakage, one sentence each
-  int64_t folds = 0;   // of the race
-  int64_t trials = 0;  // trainings that were done
-  double seconds = 0;  // that it took, earlier calls included
+  std::vector<RankedCandidate> candidates;    // best first
+  Metrics validation;                         // of the ensemble, on the validation nodes of all folds
+  Metrics test;                               // of the ensemble; empty without test nodes
+  Metrics single_test;                        // of the best candidate alone
+  std::vector<FitVerdict> verdicts;           // in the order of docs/fit.md
+  std::vector<std::string> warnings;          // of leakage, one sentence each
+  std::vector<LearningPoint> learning_curve;  // fewest labels first; empty: there was no time for it
+  int64_t folds = 0;                          // of the race
+  int64_t trials = 0;                         // trainings that were done
+  double seconds = 0;                         // that it took, earlier calls included
 };
 
 // Throws qw::Error on data without labels, and TrainingStopped.

@@ -122,6 +122,12 @@ std::string fit_text(const Dataset& dataset, const FitBestResult& result, const 
   }
   text += metrics.text();
   for (const FitVerdict& verdict : result.verdicts) text += verdict_text(verdict);
+  if (!result.learning_curve.empty()) {
+    std::vector<std::string> points;
+    for (const LearningPoint& point : result.learning_curve)
+      points.push_back(fmt::format("{:.4f} from {}", point.score, point.labels));
+    text += fmt::format("{} by training labels: {}\n", metric, join(points, ", "));
+  }
   return text + fmt::format("predictions for all nodes: {}/predictions.csv\n", out);
 }
 

@@ -17,110 +17,41 @@
 #include "qw/learn/ensemble.h"
 #include "study/fit/folds.h"
 #include "study/fit/leakage.h"
-#include "study/fit/race.h"
+#include "study/fit/learning_curve.h"
+#include "study/fit/panel.h"
 #include "study/fit/selection.h"
-#include "study/fit/verdicts.h"
 
 namespace qw {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kFewComplete = 3;  // candidates on all folds, that make an ensemble of them worth while
-constexpr size_t kMostJudged = 30;  // candidates
-constexpr int kGroupsOfOneFold = 5;
+constexpr size_t kManyJudged = 20'000;  // nodes: of more, every second or third one decides who speaks
 
-// How many folds enough candidates have.
-int64_t common_folds(const Race& race, size_t folds) {
-  for (auto level = static_cast<int64_t>(folds); level > 1; --level) {
-    size_t complete = 0;
-    for (size_t k = 0; k < race.candidates().size(); ++k) complete += race.folds_of(k) >= level;
-    if (complete >= kFewComplete) return level;
-  }
-  return 1;
+// Who speaks of a panel.
+struct Choice {
+  std::vector<double> weights;  // [places]
+  size_t single = 0;            // the best alone
+};
+
+Choice choose(const Panel& panel) {
+  const size_t stride = 1 + panel.judge().nodes().size() / kManyJudged;
+  if (stride == 1)
+    return {select_ensemble(panel.judge(), panel.predicted()), best_alone(panel.judge(), panel.predicted())};
+  const Judge judge = panel.judge().every(stride);
+  std::vector<std::vector<double>> some;
+  for (const std::vector<double>& each : panel.predicted()) some.push_back(panel.judge().every(stride, each));
+  return {select_ensemble(judge, some), best_alone(judge, some)};
 }
 
-// What the race has come to on the first `level` folds.
-class Outcome {
- public:
-  Outcome(const Dataset& dataset, const std::vector<Split>& folds, const Race& race,
-          const std::string& metric, int64_t level)
-      : folds_(folds), race_(race), level_(level), judge_(dataset.targets, judged_nodes(), metric) {
-    std::vector<size_t> places;
-    for (size_t k = 0; k < race.candidates().size(); ++k) {
-      if (race.folds_of(k) >= level_) places.push_back(k);
-    }
-    std::stable_sort(places.begin(), places.end(),
-                     [&](size_t a, size_t b) { return race.mean_score(a) > race.mean_score(b); });
-    if (places.size() > kMostJudged) places.resize(kMostJudged);
-    for (const size_t place : places) {
-      places_.push_back(place);
-      predicted_.push_back(predictions_of(place));
-    }
-    weights_ = select_ensemble(judge_, predicted_);
-    single_ = best_alone(judge_, predicted_);
+// [n * width] of all together, for the judge's nodes.
+std::vector<double> together(const Panel& panel, const Choice& choice) {
+  std::vector<double> sum(panel.predicted().front().size(), 0.0);
+  for (size_t k = 0; k < panel.places().size(); ++k) {
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += choice.weights[k] * panel.predicted()[k][i];
   }
-
-  int64_t folds() const { return level_; }
-  const Judge& judge() const { return judge_; }
-  const std::vector<size_t>& places() const { return places_; }  // of candidates, best first by their folds
-  const std::vector<double>& weights() const { return weights_; }
-  size_t single() const { return single_; }
-
-  // [n * width] of the ensemble, for the judge's nodes.
-  std::vector<double> together() const {
-    std::vector<double> sum(predicted_.front().size(), 0.0);
-    for (size_t k = 0; k < predicted_.size(); ++k) {
-      for (size_t i = 0; i < sum.size(); ++i) sum[i] += weights_[k] * predicted_[k][i];
-    }
-    return sum;
-  }
-
-  std::vector<FitVerdict> verdicts() const {
-    std::vector<JudgedCandidate> judged;
-    for (size_t k = 0; k < places_.size(); ++k)
-      judged.push_back({&race_.candidates()[places_[k]], predicted_[k]});
-    return make_verdicts(judge_, groups(), judged);
-  }
-
- private:
-  std::vector<NodeId> judged_nodes() const {
-    std::vector<NodeId> nodes;
-    for (int64_t fold = 0; fold < level_; ++fold)
-      nodes.insert(nodes.end(), folds_[fold].val.begin(), folds_[fold].val.end());
-    return nodes;
-  }
-
-  std::vector<double> predictions_of(size_t place) const {
-    std::vector<double> all;
-    for (int64_t fold = 0; fold < level_; ++fold) {
-      const std::vector<double> some = read_validation(race_.folder_of(*race_.find(place, fold)));
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return all;
-  }
-
-  std::vector<int> groups() const {
-    std::vector<int> groups;
-    const RandomStream random(1, 0);
-    for (int64_t fold = 0; fold < level_; ++fold) {
-      for (size_t i = 0; i < folds_[fold].val.size(); ++i) {
-        groups.push_back(level_ > 1 ? static_cast<int>(fold)
-                                    : static_cast<int>(random.below(i, kGroupsOfOneFold)));
-      }
-    }
-    return groups;
-  }
-
-  const std::vector<Split>& folds_;
-  const Race& race_;
-  int64_t level_;
-  Judge judge_;
-  std::vector<size_t> places_;
-  std::vector<std::vector<double>> predicted_;
-  std::vector<double> weights_;
-  size_t single_ = 0;
-};
+  return sum;
+}
 
 // Predictions of some nodes as scores of all.
 Scores scores_of(const Dataset& dataset, const std::vector<NodeId>& nodes,
@@ -164,21 +95,34 @@ void remove_models(const Race& race) {
   }
 }
 
+// As of a training with one run, on the split that was given: what qw compare reads.
+void write_summary_of(const Dataset& dataset, const FitBestOptions& options, const Split& given,
+                      const FitBestResult& result, const std::filesystem::path& folder) {
+  TrainRequest request = read_request(folder);
+  RunResult together;
+  together.seed = seed_of_run(request, 0);
+  together.val = result.validation;
+  together.test = result.test;
+  together.split = split_sizes(dataset.targets, given);
+  request.runs = 1;
+  request.learn.metric = options.metric;
+  Json summary = summary_json(request, dataset, {together});
+  summary["config"]["request"]["model"] = "qw fit";
+  summary["config"]["learn"]["solver"] = "ensemble";
+  summary["warnings"] = result.warnings;
+  write_summary(folder, summary, remember(dataset, {given}, options.split));
+}
+
 class Assembly {
  public:
-  Assembly(const Dataset& dataset, const FitBestOptions& options, const std::vector<Split>& folds,
-           const Race& race, const Outcome& outcome, const std::filesystem::path& folder)
-      : dataset_(dataset),
-        options_(options),
-        folds_(folds),
-        race_(race),
-        outcome_(outcome),
-        folder_(folder) {}
+  Assembly(const Dataset& dataset, const FitBestOptions& options, const Race& race, const Panel& panel,
+           const Choice& choice, const std::filesystem::path& folder)
+      : dataset_(dataset), options_(options), race_(race), panel_(panel), choice_(choice), folder_(folder) {}
 
   void write(FitBestResult& result) {
     take_over();
-    const std::vector<NodeId>& judged = outcome_.judge().nodes();
-    const Scores validation = scores_of(dataset_, judged, outcome_.together());
+    const std::vector<NodeId>& judged = panel_.judge().nodes();
+    const Scores validation = scores_of(dataset_, judged, together(panel_, choice_));
     members_.calibration = calibrate(dataset_.targets, judged, validation);
     members_.calibration.temperature = 1;  // members are calibrated already
     result.validation = measure(dataset_.targets, judged, validation, {options_.metric});
@@ -190,7 +134,7 @@ class Assembly {
     write_members(folder_, members_);
     Ensemble ensemble(folders(members_.runs), request, memory, dataset_, members_.weights);
     ensemble.use_calibration(members_.calibration);
-    const std::vector<NodeId>& test = folds_.front().test;
+    const std::vector<NodeId>& test = splits_.front().test;
     if (!test.empty()) {
       result.test = measure(dataset_.targets, test, ensemble.predicted(), {options_.metric});
       const Ensemble single(folders(members_.single), request, memory, dataset_);
@@ -208,10 +152,10 @@ class Assembly {
   // The runs of a candidate, made if need be.
   std::vector<int64_t> runs_of(size_t k) {
     std::vector<int64_t> runs;
-    for (int64_t fold = 0; fold < outcome_.folds(); ++fold) {
+    for (int64_t fold = 0; fold < panel_.folds(); ++fold) {
       const auto run = static_cast<int64_t>(splits_.size());
-      adopt(race_.folder_of(*race_.find(outcome_.places()[k], fold)), folder_, run);
-      splits_.push_back(folds_[fold]);
+      adopt(race_.folder_of(*race_.find(panel_.places()[k], fold)), folder_, run);
+      splits_.push_back(race_.split_of_fold(fold));
       runs.push_back(run);
     }
     return runs;
@@ -219,19 +163,19 @@ class Assembly {
 
   // The loudest first, so that run 0 is one of them.
   void take_over() {
-    std::vector<size_t> order(outcome_.places().size());
+    std::vector<size_t> order(panel_.places().size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return outcome_.weights()[a] > outcome_.weights()[b]; });
+                     [&](size_t a, size_t b) { return choice_.weights[a] > choice_.weights[b]; });
     for (const size_t k : order) {
-      const bool speaks = outcome_.weights()[k] > 0;
-      if (!speaks && k != outcome_.single()) continue;
+      const bool speaks = choice_.weights[k] > 0;
+      if (!speaks && k != choice_.single) continue;
       const std::vector<int64_t> runs = runs_of(k);
-      if (k == outcome_.single()) members_.single = runs;
+      if (k == choice_.single) members_.single = runs;
       if (!speaks) continue;
       members_.runs.insert(members_.runs.end(), runs.begin(), runs.end());
       members_.weights.insert(members_.weights.end(), runs.size(),
-                              outcome_.weights()[k] / static_cast<double>(runs.size()));
+                              choice_.weights[k] / static_cast<double>(runs.size()));
     }
   }
 
@@ -243,22 +187,23 @@ class Assembly {
 
   const Dataset& dataset_;
   const FitBestOptions& options_;
-  const std::vector<Split>& folds_;
   const Race& race_;
-  const Outcome& outcome_;
+  const Panel& panel_;
+  const Choice& choice_;
   std::filesystem::path folder_;
   std::vector<Split> splits_;
   EnsembleMembers members_;
 };
 
-std::vector<RankedCandidate> ranking(const Race& race, const Outcome& outcome, bool higher) {
+std::vector<RankedCandidate> ranking(const Race& race, const Panel& panel, const Choice& choice,
+                                     bool higher) {
   std::vector<RankedCandidate> all;
   for (size_t k = 0; k < race.candidates().size(); ++k) {
     if (race.folds_of(k) == 0) continue;
     const Candidate& candidate = race.candidates()[k];
     RankedCandidate row{candidate.name(), candidate.options, race.folds_of(k), race.mean_score(k), 0};
-    const auto found = std::find(outcome.places().begin(), outcome.places().end(), k);
-    if (found != outcome.places().end()) row.weight = outcome.weights()[found - outcome.places().begin()];
+    const auto found = std::find(panel.places().begin(), panel.places().end(), k);
+    if (found != panel.places().end()) row.weight = choice.weights[found - panel.places().begin()];
     all.push_back(std::move(row));
   }
   std::stable_sort(all.begin(), all.end(), [](const RankedCandidate& a, const RankedCandidate& b) {
@@ -268,6 +213,24 @@ std::vector<RankedCandidate> ranking(const Race& race, const Outcome& outcome, b
     for (RankedCandidate& row : all) row.score = -row.score;
   }
   return all;
+}
+
+// A question that has no answer on all folds of the panel may have one on fewer.
+void add_verdicts(const Dataset& dataset, const Race& race, const Panel& panel, const std::string& metric,
+                  FitBestResult& result) {
+  const auto add = [&](std::vector<FitVerdict> verdicts) {
+    for (FitVerdict& verdict : verdicts) {
+      const auto same = [&](const FitVerdict& each) { return each.question == verdict.question; };
+      if (std::none_of(result.verdicts.begin(), result.verdicts.end(), same))
+        result.verdicts.push_back(std::move(verdict));
+    }
+  };
+  add(panel.verdicts());
+  for (int64_t folds = panel.folds() - 1; folds >= 1; --folds)
+    add(Panel(dataset, race, metric, folds).verdicts());
+  LearningCurve curve = learning_curve(dataset, race, metric);
+  result.learning_curve = std::move(curve.points);
+  if (curve.verdict) result.verdicts.push_back(std::move(*curve.verdict));
 }
 
 }  // namespace
@@ -286,6 +249,8 @@ nlohmann::ordered_json to_json(const FitBestResult& result) {
                                     {"half_width", verdict.half_width},
                                     {"measure", verdict.measure}});
   }
+  for (const LearningPoint& point : result.learning_curve)
+    document["learning_curve"].push_back({{"labels", point.labels}, {"score", point.score}});
   for (const RankedCandidate& row : result.candidates) {
     document["candidates"].push_back({{"name", row.name},
                                       {"options", row.options},
@@ -319,20 +284,15 @@ FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
   FitBestResult result;
   result.warnings = leakage_warnings(dataset, given);
   if (race.trials_done() == 0) fail("no training came to an end in this time; give it more with --time");
-  const Outcome outcome(dataset, folds, race, options.metric, common_folds(race, folds.size()));
-  Assembly(dataset, options, folds, race, outcome, folder).write(result);
-  result.candidates = ranking(race, outcome, higher_is_better(options.metric));
-  for (int64_t level = outcome.folds(); level >= 1; --level) {
-    const Outcome some(dataset, folds, race, options.metric, level);
-    for (FitVerdict& verdict : some.verdicts()) {
-      const auto same = [&](const FitVerdict& each) { return each.question == verdict.question; };
-      if (std::none_of(result.verdicts.begin(), result.verdicts.end(), same))
-        result.verdicts.push_back(std::move(verdict));
-    }
-  }
-  result.folds = outcome.folds();
+  const Panel panel(dataset, race, options.metric, common_folds(race));
+  const Choice choice = choose(panel);
+  Assembly(dataset, options, race, panel, choice, folder).write(result);
+  result.candidates = ranking(race, panel, choice, higher_is_better(options.metric));
+  add_verdicts(dataset, race, panel, options.metric, result);
+  result.folds = panel.folds();
   result.trials = race.trials_done();
   result.seconds = race.seconds();
+  write_summary_of(dataset, options, given, result, folder);
   write_file_atomically(folder / "fit.json", json_text(to_json(result), 1) + "\n");
   remove_models(race);
   return result;

@@ -36,6 +36,27 @@ Judge::Judge(const Targets& targets, std::vector<NodeId> nodes, const std::strin
   }
 }
 
+Judge Judge::every(size_t stride) const {
+  Judge some = *this;
+  some.nodes_.clear();
+  some.classes_.clear();
+  for (size_t i = 0; i < nodes_.size(); i += stride) {
+    some.nodes_.push_back(nodes_[i]);
+    if (!classes_.empty()) some.classes_.push_back(classes_[i]);
+  }
+  if (!values_.empty()) some.values_ = every(stride, values_);
+  return some;
+}
+
+std::vector<double> Judge::every(size_t stride, std::span<const double> predicted) const {
+  std::vector<double> some;
+  for (size_t i = 0; i < nodes_.size(); i += stride) {
+    const auto row = predicted.begin() + static_cast<std::ptrdiff_t>(i * width_);
+    some.insert(some.end(), row, row + width_);
+  }
+  return some;
+}
+
 double Judge::measured(const std::string& name, std::span<const double> predicted) const {
   if (task_ == Task::kClassification)
     return class_metric(name, {width_, classes_, likeliest(predicted, width_), predicted, {}});

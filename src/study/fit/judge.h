@@ -17,6 +17,9 @@ class Judge {
   Judge(const Targets& targets, std::vector<NodeId> nodes, const std::string& metric);
 
   const std::vector<NodeId>& nodes() const { return nodes_; }
+  // Every stride-th node, from the first on, and predictions of these.
+  Judge every(size_t stride) const;
+  std::vector<double> every(size_t stride, std::span<const double> predicted) const;
   // The metric that counts; more is better in what this returns, whatever the metric.
   double score(std::span<const double> predicted) const;
   // The metric itself.

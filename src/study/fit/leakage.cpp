@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/text.h"
+#include "study/fit/folds.h"
 
 namespace qw {
 namespace {
@@ -196,8 +197,7 @@ void warn_of_features(const Dataset& dataset, std::vector<NodeId> nodes, std::ve
 }  // namespace
 
 std::vector<std::string> leakage_warnings(const Dataset& dataset, const Split& split) {
-  std::vector<NodeId> pool = split.train;
-  pool.insert(pool.end(), split.val.begin(), split.val.end());
+  const std::vector<NodeId> pool = pool_of(split);
   std::vector<std::string> warnings;
   warn_of_copies(dataset, pool, split.test, warnings);
   warn_of_features(dataset, pool, warnings);

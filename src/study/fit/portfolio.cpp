@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kManyWithin = 0.5;
-
 // Choices of one option; the first is what a family has anyway.
 struct Choices {
   const char* option;
@@ -24,6 +22,7 @@ struct Choices {
 };
 
 constexpr int kHiddenOfHeads = 8;
+constexpr int kPatience = 100;  // half of qw train's: twice as many candidates
 constexpr double kRateOfLinear = 0.05;
 
 std::vector<Choices> space_of(const std::string& family) {
@@ -78,8 +77,8 @@ const char* suffix(Variant variant) {
 std::string Candidate::name() const {
   std::vector<std::string> parts;
   for (const auto& [option, value] : options.items()) {
-    static const std::vector<std::string> kSaid{"model", "solver", "select", "edge_weights",
-                                                "flow_weight_decay"};
+    static const std::vector<std::string> kSaid{"model",    "solver",       "select",
+                                                "patience", "edge_weights", "flow_weight_decay"};
     if (std::find(kSaid.begin(), kSaid.end(), option) != kSaid.end()) continue;
     if (family == "linear" && (option == "layers" || option == "dropout" || value == kRateOfLinear)) continue;
     if (family == "gat" && value == kHiddenOfHeads) continue;
@@ -98,7 +97,7 @@ std::string Candidate::name() const {
 Portfolio::Portfolio(const Dataset& dataset, const std::vector<NodeId>& labelled, uint64_t seed)
     : task_(dataset.targets.task), seed_(seed) {
   alike_ =
-      intra_edge_rate(dataset.graph, known_targets(dataset.targets, labelled)).value_or(1.0) > kManyWithin;
+      intra_edge_rate(dataset.graph, known_targets(dataset.targets, labelled)).value_or(1.0) >= kManyWithin;
 }
 
 Candidate Portfolio::make(const std::string& family, Json options) const {
@@ -108,6 +107,7 @@ Candidate Portfolio::make(const std::string& family, Json options) const {
     all["solver"] = "label-propagation";
   } else {
     all["select"] = "metric";
+    all["patience"] = kPatience;
     if (values && family != "linear") all["dropout"] = 0.0;
   }
   if (family == "gat") all["hidden"] = kHiddenOfHeads;

@@ -12,18 +12,21 @@
 #include "learn/run_files.h"
 #include "qw/core/error.h"
 #include "qw/learn/memory_plan.h"
+#include "study/fit/folds.h"
 
 namespace qw {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kExploring = 0.5;    // of the time or the trials, before the best are trained on all folds
-constexpr double kMostOfOne = 0.125;  // of the time, for one training
-constexpr double kMostMemory = 0.8;   // of what there is
+// Of the time or the trials, before the best are trained on all folds; where there is one fold.
+constexpr double kExploring = 0.5, kExploringOneFold = 0.85;
+constexpr double kMostOfOne = 0.125;            // of the time, for one training
+constexpr double kMostMemory = 0.8;             // of what there is
 constexpr size_t kLeading = 3, kConfirmed = 6;  // of the best: before and after those that verdicts ask for
 constexpr int64_t kMostRepeats = 3;             // of the winner
 constexpr int kFamiliesSampled = 3, kSamplesEach = 2;
+constexpr size_t kFewestThinned = 16;  // training nodes, for a learning curve
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -39,12 +42,6 @@ Json to_json(const Candidate& candidate) {
 Candidate candidate_from(const Json& json) {
   return {json.at("family").get<std::string>(), static_cast<Variant>(json.at("variant").get<int>()),
           json.at("options"), json.at("repeat").get<int64_t>()};
-}
-
-std::vector<NodeId> labelled_of(const Split& split) {
-  std::vector<NodeId> nodes = split.train;
-  nodes.insert(nodes.end(), split.val.begin(), split.val.end());
-  return nodes;
 }
 
 // What the race depends on: another one does not go on in the same folder.
@@ -65,7 +62,7 @@ Race::Race(const Dataset& dataset, const std::vector<Split>& folds, const FitBes
       options_(options),
       folder_(folder / "search"),
       data_(fingerprint_json(fingerprint(remember(dataset, {folds.front()}, options.split)))),
-      portfolio_(dataset, labelled_of(folds.front()), static_cast<uint64_t>(options.seed)),
+      portfolio_(dataset, pool_of(folds.front()), static_cast<uint64_t>(options.seed)),
       scaling_(options.scale_features, dataset),
       begin_(now() - options.spent) {
   std::filesystem::create_directories(folder_);
@@ -92,8 +89,22 @@ const RacedTrial* Race::find(size_t candidate, int64_t fold) const {
 
 int64_t Race::folds_of(size_t candidate) const {
   int64_t fold = 0;
-  while (fold < static_cast<int64_t>(folds_.size()) && find(candidate, fold) != nullptr) ++fold;
+  while (fold < folds() && find(candidate, fold) != nullptr) ++fold;
   return fold;
+}
+
+Split Race::split_of_fold(int64_t fold) const {
+  const Split& whole = folds_.at(fold % folds());
+  const int64_t level = fold / folds();
+  if (level == 0) return whole;
+  return thinned(dataset_.targets, whole, kCurveShares.at(level - 1), static_cast<uint32_t>(options_.seed));
+}
+
+std::optional<size_t> Race::curve_candidate() const {
+  for (const RacedTrial& trial : trials_) {
+    if (trial.fold >= folds()) return trial.candidate;
+  }
+  return std::nullopt;
 }
 
 double Race::mean_score(size_t candidate) const {
@@ -148,11 +159,12 @@ void Race::run() {
   }
   run_batch(variants);
   explore();
-  while (!is_over(1.0)) {
+  for (bool more = true; more && !is_over(1.0);) {
     const int64_t before = trials_done();
-    confirm();
-    if (trials_done() == before) run_batch(next_samples());
-    if (trials_done() == before) break;  // there is nothing left to try
+    for (const auto step : {&Race::confirm, &Race::draw_curve, &Race::repeat_winner, &Race::sample_more}) {
+      if (trials_done() == before) (this->*step)();
+    }
+    more = trials_done() > before;
   }
   write_index();
   if (interrupted_) throw TrainingStopped();
@@ -161,7 +173,7 @@ void Race::run() {
 }
 
 void Race::explore() {
-  const double share = folds_.size() > 1 ? kExploring : 1.0;
+  const double share = folds() > 1 ? kExploring : kExploringOneFold;
   while (!is_over(share)) {
     const Batch batch = next_samples();
     if (batch.empty()) return;
@@ -190,8 +202,7 @@ Race::Batch Race::next_samples() {
   return batch;
 }
 
-// The best, and those that the verdicts ask for, on the folds that they lack; then the winner again with
-// other initial values.
+// The best, and those that the verdicts ask for, on the folds that they lack.
 void Race::confirm() {
   const std::vector<size_t> order = ranked(0);
   std::vector<size_t> chosen;
@@ -227,19 +238,41 @@ void Race::confirm() {
   }
   choose_best(kConfirmed, anybody);
   Batch batch;
-  for (int64_t fold = 1; fold < static_cast<int64_t>(folds_.size()); ++fold) {
+  for (int64_t fold = 1; fold < folds(); ++fold) {
     for (const size_t place : chosen) batch.push_back({candidates_[place], fold});
   }
-  const int64_t before = trials_done();
   run_batch(batch);
-  if (trials_done() > before || order.empty()) return;
+}
+
+// The best on all folds, with fewer labels.
+void Race::draw_curve() {
+  std::optional<size_t> best = curve_candidate();
+  if (folds_.front().train.size() < kFewestThinned) return;
+  if (!best) {
+    for (size_t k = 0; k < candidates_.size(); ++k) {
+      if (folds_of(k) == folds() && (!best || mean_score(k) > mean_score(*best))) best = k;
+    }
+  }
+  Batch batch;
+  for (size_t level = 1; best && level <= kCurveShares.size(); ++level) {
+    for (int64_t fold = 0; fold < folds(); ++fold)
+      batch.push_back({candidates_[*best], thinned_fold(fold, level)});
+  }
+  run_batch(batch);
+}
+
+void Race::sample_more() { run_batch(next_samples()); }
+
+// With other initial values.
+void Race::repeat_winner() {
+  const std::vector<size_t> order = ranked(0);
+  if (order.empty()) return;
   Batch again;
   for (int64_t repeat = 1; repeat <= kMostRepeats; ++repeat) {
     Candidate winner = candidates_[order.front()];
     if (!winner.uses_features() || winner.repeat > 0) break;
     winner.repeat = repeat;
-    for (int64_t fold = 0; fold < static_cast<int64_t>(folds_.size()); ++fold)
-      again.push_back({winner, fold});
+    for (int64_t fold = 0; fold < folds(); ++fold) again.push_back({winner, fold});
   }
   run_batch(again);
 }
@@ -354,7 +387,7 @@ void Race::train(std::vector<size_t> queue) {
     };
   }
   const KeptSearch search{folder_, scaling_, [&](const Training& training) {
-                            return folds_.at(trials_.at(of_run.at(training.run)).fold);
+                            return split_of_fold(trials_.at(of_run.at(training.run)).fold);
                           }};
   train_all(dataset_, options_.device, search, feed);
   if (by_time && too_late()) out_of_time_ = true;

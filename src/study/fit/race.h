@@ -1,8 +1,10 @@
 // The race: candidates are trained on folds until the time, or the number of trials, is used up.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,13 +14,16 @@
 
 namespace qw {
 
+// Of the training nodes, in the learning curve beside all of them.
+inline constexpr std::array kCurveShares{0.5, 0.25};
+
 // One training of the race.
 struct RacedTrial {
   size_t candidate = 0;  // its place in Race::candidates()
-  int64_t fold = 0;
-  int64_t run = 0;      // search/run-<run>
-  double score = 0;     // validation metric, more is better; NaN: it failed
-  bool done = false;    // perhaps by an earlier call
+  int64_t fold = 0;      // see Race::thinned_fold
+  int64_t run = 0;       // search/run-<run>
+  double score = 0;      // validation metric, more is better; NaN: it failed
+  bool done = false;     // perhaps by an earlier call
   bool counts = false;  // from the place in the race on where it would have been done without an interruption
 };
 
@@ -35,6 +40,14 @@ class Race {
   const std::vector<RacedTrial>& trials() const { return trials_; }
   // The trial of a candidate on a fold if it counts and went well, else null.
   const RacedTrial* find(size_t candidate, int64_t fold) const;
+  int64_t folds() const { return static_cast<int64_t>(folds_.size()); }
+  // The fold with fewer labels to learn from: level 0 is itself, level k has kCurveShares[k - 1] of them.
+  int64_t thinned_fold(int64_t fold, size_t level) const {
+    return fold + static_cast<int64_t>(level) * folds();
+  }
+  Split split_of_fold(int64_t fold) const;
+  // Who was trained with fewer labels.
+  std::optional<size_t> curve_candidate() const;
   // How many folds from the first on it has.
   int64_t folds_of(size_t candidate) const;
   // Over these folds; NaN without one.
@@ -51,7 +64,11 @@ class Race {
   using Batch = std::vector<Wanted>;
 
   void explore();
+  // Each adds to what is known; none does when there is nothing left to do for it.
   void confirm();
+  void draw_curve();
+  void repeat_winner();
+  void sample_more();
   Batch next_samples();
   std::vector<size_t> ranked(int64_t fold) const;  // candidates that did this fold, best first
   void run_batch(const Batch& batch);

@@ -13,12 +13,6 @@ using Suits = std::function<bool(const Candidate&)>;
 
 constexpr double kNothing = 0.005;  // a difference that nobody would pay for
 
-// What a side says, node by node, each node by the side's best on the other groups.
-struct Side {
-  std::vector<double> errors;  // [n]; empty: nobody suits
-  std::string name;            // of the best on all groups
-};
-
 class Sides {
  public:
   Sides(const Judge& judge, const Group& group, const std::vector<JudgedCandidate>& candidates)
@@ -29,12 +23,13 @@ class Sides {
 
   int groups() const { return groups_; }
 
-  Side of(const Suits& suits) const {
+  // Each node is judged by the best on the other groups; the name is that of the best on all.
+  JudgedSide of(const Suits& suits) const {
     std::vector<size_t> places;
     for (size_t k = 0; k < candidates_.size(); ++k) {
       if (suits(*candidates_[k].candidate)) places.push_back(k);
     }
-    Side side;
+    JudgedSide side;
     if (places.empty()) return side;
     side.errors.resize(group_.size());
     side.name = candidates_[best(places, -1)].candidate->name();
@@ -75,10 +70,12 @@ nlohmann::ordered_json network_of(const Candidate& candidate) {
   return options;
 }
 
+}  // namespace
+
 // The interval is widened as Nadeau and Bengio (2003) do, since what the groups say is not independent: who
 // is chosen for one is judged by the others, and folds share training nodes.
-FitVerdict compare(const std::string& question, const Side& with, const Side& without, const Judge& judge,
-                   int groups) {
+FitVerdict compare_sides(const std::string& question, const JudgedSide& with, const JudgedSide& without,
+                         const Judge& judge, int groups) {
   FitVerdict verdict{question, "undecided", with.name, without.name, 0, 0, judge.error_measure()};
   const PairedComparison paired = compare_paired(with.errors, without.errors, true);
   verdict.difference = paired.difference;  // what `without` is wrong by and `with` is not
@@ -92,17 +89,15 @@ FitVerdict compare(const std::string& question, const Side& with, const Side& wi
   return verdict;
 }
 
-}  // namespace
-
 std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>& group,
                                       const std::vector<JudgedCandidate>& candidates) {
   std::vector<FitVerdict> verdicts;
   if (group.size() < 2) return verdicts;
   const Sides sides(judge, group, candidates);
   const auto ask = [&](const std::string& question, const Suits& with, const Suits& without) {
-    const Side one = sides.of(with), other = sides.of(without);
+    const JudgedSide one = sides.of(with), other = sides.of(without);
     if (!one.errors.empty() && !other.errors.empty())
-      verdicts.push_back(compare(question, one, other, judge, sides.groups()));
+      verdicts.push_back(compare_sides(question, one, other, judge, sides.groups()));
   };
   ask(
       "does the graph help?", [](const Candidate& each) { return each.uses_edges(); },

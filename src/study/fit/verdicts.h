@@ -17,6 +17,16 @@ struct JudgedCandidate {
   std::vector<double> predicted;
 };
 
+// What one side of a question is wrong by.
+struct JudgedSide {
+  std::vector<double> errors = {};  // [n], see Judge::errors; empty: nobody stands for it
+  std::string name = {};            // who does
+};
+
+// Who is right more often, by errors for the same nodes, that were judged in so many groups.
+FitVerdict compare_sides(const std::string& question, const JudgedSide& with, const JudgedSide& without,
+                         const Judge& judge, int groups);
+
 // `group` [n] says for each of the judge's nodes in which group it is judged: its fold, or one of several by
 // chance where there is one fold.
 std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>& group,

@@ -1,0 +1,80 @@
+#include "study/fit/panel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "qw/core/random.h"
+#include "study/fit/verdicts.h"
+
+namespace qw {
+namespace {
+
+constexpr size_t kFewComplete = 3;  // candidates on all folds, that make an ensemble of them worth while
+constexpr size_t kMostJudged = 30;  // candidates
+constexpr int kGroupsOfOneFold = 5;
+
+std::vector<int64_t> first_folds(int64_t count) {
+  std::vector<int64_t> folds(count);
+  std::iota(folds.begin(), folds.end(), int64_t{0});
+  return folds;
+}
+
+}  // namespace
+
+int64_t common_folds(const Race& race) {
+  for (int64_t folds = race.folds(); folds > 1; --folds) {
+    size_t complete = 0;
+    for (size_t k = 0; k < race.candidates().size(); ++k) complete += race.folds_of(k) >= folds;
+    if (complete >= kFewComplete) return folds;
+  }
+  return 1;
+}
+
+std::vector<NodeId> validation_nodes(const Race& race, const std::vector<int64_t>& folds) {
+  std::vector<NodeId> nodes;
+  for (const int64_t fold : folds) {
+    const Split split = race.split_of_fold(fold);
+    nodes.insert(nodes.end(), split.val.begin(), split.val.end());
+  }
+  return nodes;
+}
+
+std::vector<double> validation_of(const Race& race, size_t candidate, const std::vector<int64_t>& folds) {
+  std::vector<double> all;
+  for (const int64_t fold : folds) {
+    const std::vector<double> some = read_validation(race.folder_of(*race.find(candidate, fold)));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+Panel::Panel(const Dataset& dataset, const Race& race, const std::string& metric, int64_t folds)
+    : race_(race),
+      folds_(folds),
+      judge_(dataset.targets, validation_nodes(race, first_folds(folds)), metric) {
+  for (size_t k = 0; k < race.candidates().size(); ++k) {
+    if (race.folds_of(k) >= folds) places_.push_back(k);
+  }
+  std::stable_sort(places_.begin(), places_.end(),
+                   [&](size_t a, size_t b) { return race.mean_score(a) > race.mean_score(b); });
+  if (places_.size() > kMostJudged) places_.resize(kMostJudged);
+  for (const size_t place : places_) predicted_.push_back(validation_of(race, place, first_folds(folds)));
+}
+
+std::vector<FitVerdict> Panel::verdicts() const {
+  std::vector<JudgedCandidate> judged;
+  for (size_t k = 0; k < places_.size(); ++k)
+    judged.push_back({&race_.candidates()[places_[k]], predicted_[k]});
+  std::vector<int> groups;
+  const RandomStream random(1, 0);
+  for (int64_t fold = 0; fold < folds_; ++fold) {
+    const size_t nodes = race_.split_of_fold(fold).val.size();
+    for (size_t i = 0; i < nodes; ++i) {
+      groups.push_back(folds_ > 1 ? static_cast<int>(fold)
+                                  : static_cast<int>(random.below(i, kGroupsOfOneFold)));
+    }
+  }
+  return make_verdicts(judge_, groups, judged);
+}
+
+}  // namespace qw
