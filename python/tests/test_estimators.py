@@ -114,7 +114,7 @@ def test_other_rows_are_other_nodes():
     changed = x.copy()
     changed[5] += 1
     plain = model.predict_proba(changed, edges)
-    network = [model.explain(f"new {node}", changed, edges) for node in (0, 1)]
+    network = [model.explain(node, changed, edges) for node in (0, 1)]
     for node, each in enumerate(network):
         assert each["transport"] is None or not any(each["transport"].values())
         logits, calibrated = np.array(list(each["network"].values())), np.log(plain[node])

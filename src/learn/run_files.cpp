@@ -27,14 +27,6 @@ using Json = nlohmann::ordered_json;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Metrics metrics_from(const Json& json) {
-  Metrics metrics;
-  for (const auto& [name, value] : json.items()) {
-    metrics.emplace_back(name, value.is_number() ? value.get<double>() : std::nan(""));
-  }
-  return metrics;
-}
-
 void write_flow(const std::filesystem::path& path, const Dataset& dataset, Learner& learner) {
   const Flow& flow = *learner.flow();
   std::vector<NodeId> heads, tails;
@@ -64,6 +56,14 @@ constexpr const char* kValidationFile = "validation.safetensors";
 double number_from(const Json& json) { return json.is_number() ? json.get<double>() : std::nan(""); }
 
 }  // namespace
+
+Metrics metrics_from_json(const nlohmann::ordered_json& json) {
+  Metrics metrics;
+  for (const auto& [name, value] : json.items()) {
+    metrics.emplace_back(name, value.is_number() ? value.get<double>() : std::nan(""));
+  }
+  return metrics;
+}
 
 nlohmann::ordered_json metrics_json(const Metrics& metrics) {
   Json json = Json::object();
@@ -126,9 +126,9 @@ RunResult result_from_json(const nlohmann::ordered_json& json) {
   result.epochs = json.at("epochs").get<int64_t>();
   result.best_epoch = json.at("best_epoch").get<int64_t>();
   result.parameters = json.value("parameters", int64_t{0});
-  result.train = metrics_from(json.at("train"));
-  result.val = metrics_from(json.at("val"));
-  result.test = metrics_from(json.at("test"));
+  result.train = metrics_from_json(json.at("train"));
+  result.val = metrics_from_json(json.at("val"));
+  result.test = metrics_from_json(json.at("test"));
   for (const Json& row : json.at("classes")) {
     result.classes.push_back({row.at("name").get<std::string>(), row.at("nodes").get<int64_t>(),
                               row.at("precision").get<double>(), row.at("recall").get<double>(),

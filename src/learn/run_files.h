@@ -63,6 +63,7 @@ void write_summary(const std::filesystem::path& folder, nlohmann::ordered_json s
 
 nlohmann::ordered_json fingerprint_json(const Fingerprint& print);
 nlohmann::ordered_json metrics_json(const Metrics& metrics);  // null for what is not finite
+Metrics metrics_from_json(const nlohmann::ordered_json& json);
 nlohmann::ordered_json flow_json(const FlowSummary& flow);
 nlohmann::ordered_json split_json(const SplitSizes& sizes);
 

@@ -40,8 +40,9 @@ TEST_F(Fitting, AFolderPredictsMeasuresAndExplains) {
   EXPECT_EQ(predicted.out, read_file(out() / "predictions.csv"));
   EXPECT_EQ(qw({"predict", out().string(), "--run", "0", "--quiet"}).exit_code, 0);
   EXPECT_EQ(qw({"explain", out().string(), "--node", "0", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(json_of(fit({"--trials", "6", "--json"})), fitted);  // at once
   expect_refused(
-      fit({"--trials", "6"}), 1,
+      fit({"--trials", "7"}), 1,
       fmt::format("qw: {} is finished already; choose another --out, or look at it with qw eval {}",
                   out().string(), out().string()));
   expect_refused(

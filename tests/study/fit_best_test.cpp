@@ -107,7 +107,7 @@ TEST(FitBest, AFolderIsReadLikeAnyOther) {
   const std::vector<NodeId>& test = memory.trained_on.splits[0].test;
   for (const NodeId node : test) right += predicted.classes[node] == data.targets.classes[node];
   EXPECT_NEAR(result.test.at(0).second, static_cast<double>(right) / static_cast<double>(test.size()), 1e-12);
-  EXPECT_THAT([&] { fit_best(data, {.trials = 2}, folder.path()); },
+  EXPECT_THAT([&] { fit_best(data, {.trials = 2, .seed = 2}, folder.path()); },
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("is finished already")));
 }
 

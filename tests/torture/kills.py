@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills trainings and sweeps at random moments, resumes them, and compares with one that was left alone.
+"""Kills trainings, sweeps and fits at random moments, resumes them, and compares with one that was left alone.
 
     tests/torture/kills.py --qw build/release/qw [--kills 100] [--seed 1]
 
@@ -41,7 +41,8 @@ SWEEP = {
     "samples": 9,
     "runs": 9,
 }
-SHARE_OF_SWEEPS = 0.15
+FIT = ["fit", GRAPH, "--trials", "16", "--seed", "2", "--out", "run"]
+SHARE_OF_SEARCHES = 0.15  # of sweeps, and of fits
 MOST_KILLS_IN_A_ROW = 4
 
 
@@ -60,12 +61,16 @@ def resume_training(command, folder, rng):
     return ["train", "--resume", "run"] if begun and rng.random() < 0.8 else command
 
 
-def resume_sweep(command, folder, rng):
+def repeat(command, folder, rng):
     return command
 
 
 def without_times(path, contents):
-    """summary.json of all runs has the time of a step, and the manifest its checksum."""
+    """summary.json of all runs has the time of a step, and the manifest its checksum; fit.json has its own."""
+    if path == pathlib.PurePath("fit.json"):
+        document = json.loads(contents)
+        document.pop("seconds")
+        return json.dumps(document)
     if path == pathlib.PurePath("summary.json"):
         document = json.loads(contents)
         document.pop("step_ms")
@@ -78,7 +83,8 @@ def without_times(path, contents):
 
 
 def training_outcome(qw, folder):
-    files = [path for path in sorted((folder / "run").rglob("*")) if path.is_file()]
+    """Of a fit what came out, not how."""
+    files = [path for path in sorted((folder / "run").rglob("*")) if path.is_file() and "search" not in path.parts]
     outcome = {}
     for path in files:
         name = path.relative_to(folder / "run")
@@ -170,18 +176,21 @@ def make_cases(qw, folder):
     trainings = [Case(qw, folder, solver, train_command(solver, folder), resume_training, training_outcome)
                  for solver in TRAININGS]
     sweep = ["sweep", "../sweep.json", "--store", "sweep.db", "--threads", "2"]
-    return trainings, Case(qw, folder, "sweep", sweep, resume_sweep, sweep_outcome)
+    searches = [Case(qw, folder, "sweep", sweep, repeat, sweep_outcome),
+                Case(qw, folder, "fit", FIT, repeat, training_outcome)]
+    return trainings, searches
 
 
 def torture(arguments, folder):
     rng = random.Random(arguments.seed)
-    trainings, sweep = make_cases(arguments.qw, folder)
-    kills = {case.name: 0 for case in [*trainings, sweep]}
+    trainings, searches = make_cases(arguments.qw, folder)
+    kills = {case.name: 0 for case in [*trainings, *searches]}
     turn = 0
     while sum(kills.values()) < arguments.kills:
         done = sum(kills.values())
-        case = sweep if kills["sweep"] < SHARE_OF_SWEEPS * (done + 1) else trainings[turn % len(trainings)]
-        turn += case is not sweep
+        due = [case for case in searches if kills[case.name] < SHARE_OF_SEARCHES * (done + 1)]
+        case = due[0] if due else trainings[turn % len(trainings)]
+        turn += not due
         try:
             times = case.torture(rng, arguments.kills - done)
         except Difference as difference:
@@ -191,7 +200,7 @@ def torture(arguments, folder):
         print(f"{case.name} ({case.duration:.1f} s): killed {times} times, the same bytes", flush=True)
     in_trainings = sum(kills[case.name] for case in trainings)
     solvers = sum(kills[case.name] > 0 for case in trainings)
-    print(f"{sum(kills.values())} kills: {in_trainings} in train ({solvers} solvers), {kills['sweep']} in sweep; "
+    print(f"{sum(kills.values())} kills: {in_trainings} in train ({solvers} solvers), {kills['sweep']} in sweep, {kills['fit']} in fit; "
           "all resumed to the same bytes")
 
 

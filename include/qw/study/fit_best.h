@@ -90,16 +90,20 @@ struct FitBestResult {
   std::vector<FitVerdict> verdicts;           // in the order of docs/fit.md
   std::vector<std::string> warnings;          // of leakage, one sentence each
   std::vector<LearningPoint> learning_curve;  // fewest labels first; empty: there was no time for it
+  double seconds_asked = 0;                   // 0: trials were asked for
+  int64_t trials_asked = 0;                   // 0: a time was
   int64_t folds = 0;                          // of the race
   int64_t trials = 0;                         // trainings that were done
   double seconds = 0;                         // that it took, earlier calls included
 };
 
-// Throws qw::Error on data without labels, and TrainingStopped.
+// Called again with the same options when all is done, it gives the result of the first call. Throws
+// qw::Error on data without labels, and TrainingStopped.
 FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
                        const std::filesystem::path& folder);
 
-// As in fit.json.
+// As in fit.json, and back; throws nlohmann::json::exception on what is no such thing.
 nlohmann::ordered_json to_json(const FitBestResult& result);
+FitBestResult fit_result_from_json(const nlohmann::ordered_json& document);
 
 }  // namespace qw

@@ -15,10 +15,10 @@
 #include "qw/core/error.h"
 #include "qw/core/random.h"
 #include "qw/learn/ensemble.h"
+#include "study/fit/finalists.h"
 #include "study/fit/folds.h"
 #include "study/fit/leakage.h"
 #include "study/fit/learning_curve.h"
-#include "study/fit/panel.h"
 #include "study/fit/selection.h"
 
 namespace qw {
@@ -28,27 +28,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kManyJudged = 20'000;  // nodes: of more, every second or third one decides who speaks
 
-// Who speaks of a panel.
+// Who of the finalists speaks.
 struct Choice {
   std::vector<double> weights;  // [places]
   size_t single = 0;            // the best alone
 };
 
-Choice choose(const Panel& panel) {
-  const size_t stride = 1 + panel.judge().nodes().size() / kManyJudged;
+Choice choose(const Finalists& finalists) {
+  const size_t stride = 1 + finalists.judge().nodes().size() / kManyJudged;
   if (stride == 1)
-    return {select_ensemble(panel.judge(), panel.predicted()), best_alone(panel.judge(), panel.predicted())};
-  const Judge judge = panel.judge().every(stride);
+    return {select_ensemble(finalists.judge(), finalists.predicted()),
+            best_alone(finalists.judge(), finalists.predicted())};
+  const Judge judge = finalists.judge().every(stride);
   std::vector<std::vector<double>> some;
-  for (const std::vector<double>& each : panel.predicted()) some.push_back(panel.judge().every(stride, each));
+  for (const std::vector<double>& each : finalists.predicted())
+    some.push_back(finalists.judge().every(stride, each));
   return {select_ensemble(judge, some), best_alone(judge, some)};
 }
 
 // [n * width] of all together, for the judge's nodes.
-std::vector<double> together(const Panel& panel, const Choice& choice) {
-  std::vector<double> sum(panel.predicted().front().size(), 0.0);
-  for (size_t k = 0; k < panel.places().size(); ++k) {
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += choice.weights[k] * panel.predicted()[k][i];
+std::vector<double> together(const Finalists& finalists, const Choice& choice) {
+  std::vector<double> sum(finalists.predicted().front().size(), 0.0);
+  for (size_t k = 0; k < finalists.places().size(); ++k) {
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += choice.weights[k] * finalists.predicted()[k][i];
   }
   return sum;
 }
@@ -115,14 +117,19 @@ void write_summary_of(const Dataset& dataset, const FitBestOptions& options, con
 
 class Assembly {
  public:
-  Assembly(const Dataset& dataset, const FitBestOptions& options, const Race& race, const Panel& panel,
-           const Choice& choice, const std::filesystem::path& folder)
-      : dataset_(dataset), options_(options), race_(race), panel_(panel), choice_(choice), folder_(folder) {}
+  Assembly(const Dataset& dataset, const FitBestOptions& options, const Race& race,
+           const Finalists& finalists, const Choice& choice, const std::filesystem::path& folder)
+      : dataset_(dataset),
+        options_(options),
+        race_(race),
+        finalists_(finalists),
+        choice_(choice),
+        folder_(folder) {}
 
   void write(FitBestResult& result) {
     take_over();
-    const std::vector<NodeId>& judged = panel_.judge().nodes();
-    const Scores validation = scores_of(dataset_, judged, together(panel_, choice_));
+    const std::vector<NodeId>& judged = finalists_.judge().nodes();
+    const Scores validation = scores_of(dataset_, judged, together(finalists_, choice_));
     members_.calibration = calibrate(dataset_.targets, judged, validation);
     members_.calibration.temperature = 1;  // members are calibrated already
     result.validation = measure(dataset_.targets, judged, validation, {options_.metric});
@@ -152,9 +159,9 @@ class Assembly {
   // The runs of a candidate, made if need be.
   std::vector<int64_t> runs_of(size_t k) {
     std::vector<int64_t> runs;
-    for (int64_t fold = 0; fold < panel_.folds(); ++fold) {
+    for (int64_t fold = 0; fold < finalists_.folds(); ++fold) {
       const auto run = static_cast<int64_t>(splits_.size());
-      adopt(race_.folder_of(*race_.find(panel_.places()[k], fold)), folder_, run);
+      adopt(race_.folder_of(*race_.find(finalists_.places()[k], fold)), folder_, run);
       splits_.push_back(race_.split_of_fold(fold));
       runs.push_back(run);
     }
@@ -163,7 +170,7 @@ class Assembly {
 
   // The loudest first, so that run 0 is one of them.
   void take_over() {
-    std::vector<size_t> order(panel_.places().size());
+    std::vector<size_t> order(finalists_.places().size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return choice_.weights[a] > choice_.weights[b]; });
@@ -188,22 +195,22 @@ class Assembly {
   const Dataset& dataset_;
   const FitBestOptions& options_;
   const Race& race_;
-  const Panel& panel_;
+  const Finalists& finalists_;
   const Choice& choice_;
   std::filesystem::path folder_;
   std::vector<Split> splits_;
   EnsembleMembers members_;
 };
 
-std::vector<RankedCandidate> ranking(const Race& race, const Panel& panel, const Choice& choice,
+std::vector<RankedCandidate> ranking(const Race& race, const Finalists& finalists, const Choice& choice,
                                      bool higher) {
   std::vector<RankedCandidate> all;
   for (size_t k = 0; k < race.candidates().size(); ++k) {
     if (race.folds_of(k) == 0) continue;
     const Candidate& candidate = race.candidates()[k];
     RankedCandidate row{candidate.name(), candidate.options, race.folds_of(k), race.mean_score(k), 0};
-    const auto found = std::find(panel.places().begin(), panel.places().end(), k);
-    if (found != panel.places().end()) row.weight = choice.weights[found - panel.places().begin()];
+    const auto found = std::find(finalists.places().begin(), finalists.places().end(), k);
+    if (found != finalists.places().end()) row.weight = choice.weights[found - finalists.places().begin()];
     all.push_back(std::move(row));
   }
   std::stable_sort(all.begin(), all.end(), [](const RankedCandidate& a, const RankedCandidate& b) {
@@ -215,9 +222,9 @@ std::vector<RankedCandidate> ranking(const Race& race, const Panel& panel, const
   return all;
 }
 
-// A question that has no answer on all folds of the panel may have one on fewer.
-void add_verdicts(const Dataset& dataset, const Race& race, const Panel& panel, const std::string& metric,
-                  FitBestResult& result) {
+// A question that has no answer on all folds of the finalists may have one on fewer.
+void add_verdicts(const Dataset& dataset, const Race& race, const Finalists& finalists,
+                  const std::string& metric, FitBestResult& result) {
   const auto add = [&](std::vector<FitVerdict> verdicts) {
     for (FitVerdict& verdict : verdicts) {
       const auto same = [&](const FitVerdict& each) { return each.question == verdict.question; };
@@ -225,41 +232,29 @@ void add_verdicts(const Dataset& dataset, const Race& race, const Panel& panel, 
         result.verdicts.push_back(std::move(verdict));
     }
   };
-  add(panel.verdicts());
-  for (int64_t folds = panel.folds() - 1; folds >= 1; --folds)
-    add(Panel(dataset, race, metric, folds).verdicts());
+  add(finalists.verdicts());
+  for (int64_t folds = finalists.folds() - 1; folds >= 1; --folds)
+    add(Finalists(dataset, race, metric, folds).verdicts());
   LearningCurve curve = learning_curve(dataset, race, metric);
   result.learning_curve = std::move(curve.points);
   if (curve.verdict) result.verdicts.push_back(std::move(*curve.verdict));
 }
 
-}  // namespace
-
-nlohmann::ordered_json to_json(const FitBestResult& result) {
-  Json document{{"trials", result.trials},           {"folds", result.folds},
-                {"seconds", result.seconds},         {"validation", metrics_json(result.validation)},
-                {"test", metrics_json(result.test)}, {"single_test", metrics_json(result.single_test)},
-                {"warnings", result.warnings}};
-  for (const FitVerdict& verdict : result.verdicts) {
-    document["verdicts"].push_back({{"question", verdict.question},
-                                    {"answer", verdict.answer},
-                                    {"candidate", verdict.candidate},
-                                    {"against", verdict.against},
-                                    {"difference", verdict.difference},
-                                    {"half_width", verdict.half_width},
-                                    {"measure", verdict.measure}});
+// What came out of the same call before.
+FitBestResult finished_result(const Race& race, const FitBestOptions& options,
+                              const std::filesystem::path& folder) {
+  FitBestResult result = fit_result_from_json(read_json(folder / "fit.json"));
+  const bool same = result.trials_asked == options.trials &&
+                    (options.trials > 0 || result.seconds_asked == options.seconds);
+  if (!same || race.trials().empty()) {
+    fail(fmt::format("{} is finished already; choose another --out, or look at it with qw eval {}",
+                     folder.string(), folder.string()));
   }
-  for (const LearningPoint& point : result.learning_curve)
-    document["learning_curve"].push_back({{"labels", point.labels}, {"score", point.score}});
-  for (const RankedCandidate& row : result.candidates) {
-    document["candidates"].push_back({{"name", row.name},
-                                      {"options", row.options},
-                                      {"folds", row.folds},
-                                      {"score", row.score},
-                                      {"weight", row.weight}});
-  }
-  return document;
+  remove_models(race);
+  return result;
 }
+
+}  // namespace
 
 FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
                        const std::filesystem::path& folder) {
@@ -267,9 +262,6 @@ FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
     fail(fmt::format("{}: no node has a label to learn from", dataset.name));
   find_metric(dataset.targets.task, options.metric);
   const FolderLock lock(folder);
-  if (std::filesystem::exists(folder / "fit.json"))
-    fail(fmt::format("{} is finished already; choose another --out, or look at it with qw eval {}",
-                     folder.string(), folder.string()));
   if (std::filesystem::exists(folder / "config.json") && !std::filesystem::exists(folder / "search"))
     fail(fmt::format("{} is a training's folder, which qw fit would overwrite; choose another --out",
                      folder.string()));
@@ -279,17 +271,21 @@ FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
   const Split given = split_of(request, dataset, 0);
   const auto seed = static_cast<uint32_t>(seed_of_run(request, 0));
   const std::vector<Split> folds = make_folds(dataset.targets, given, seed);
+  const bool finished = std::filesystem::exists(folder / "fit.json");
   Race race(dataset, folds, options, folder);
+  if (finished) return finished_result(race, options, folder);
   race.run();
   FitBestResult result;
+  result.seconds_asked = options.trials > 0 ? 0 : options.seconds;
+  result.trials_asked = options.trials;
   result.warnings = leakage_warnings(dataset, given);
   if (race.trials_done() == 0) fail("no training came to an end in this time; give it more with --time");
-  const Panel panel(dataset, race, options.metric, common_folds(race));
-  const Choice choice = choose(panel);
-  Assembly(dataset, options, race, panel, choice, folder).write(result);
-  result.candidates = ranking(race, panel, choice, higher_is_better(options.metric));
-  add_verdicts(dataset, race, panel, options.metric, result);
-  result.folds = panel.folds();
+  const Finalists finalists(dataset, race, options.metric, common_folds(race));
+  const Choice choice = choose(finalists);
+  Assembly(dataset, options, race, finalists, choice, folder).write(result);
+  result.candidates = ranking(race, finalists, choice, higher_is_better(options.metric));
+  add_verdicts(dataset, race, finalists, options.metric, result);
+  result.folds = finalists.folds();
   result.trials = race.trials_done();
   result.seconds = race.seconds();
   write_summary_of(dataset, options, given, result, folder);

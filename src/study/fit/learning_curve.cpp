@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "study/fit/panel.h"
+#include "study/fit/finalists.h"
 #include "study/fit/verdicts.h"
 
 namespace qw {

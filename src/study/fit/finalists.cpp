@@ -1,4 +1,4 @@
-#include "study/fit/panel.h"
+#include "study/fit/finalists.h"
 
 #include <algorithm>
 #include <numeric>
@@ -48,7 +48,7 @@ std::vector<double> validation_of(const Race& race, size_t candidate, const std:
   return all;
 }
 
-Panel::Panel(const Dataset& dataset, const Race& race, const std::string& metric, int64_t folds)
+Finalists::Finalists(const Dataset& dataset, const Race& race, const std::string& metric, int64_t folds)
     : race_(race),
       folds_(folds),
       judge_(dataset.targets, validation_nodes(race, first_folds(folds)), metric) {
@@ -61,7 +61,7 @@ Panel::Panel(const Dataset& dataset, const Race& race, const std::string& metric
   for (const size_t place : places_) predicted_.push_back(validation_of(race, place, first_folds(folds)));
 }
 
-std::vector<FitVerdict> Panel::verdicts() const {
+std::vector<FitVerdict> Finalists::verdicts() const {
   std::vector<JudgedCandidate> judged;
   for (size_t k = 0; k < places_.size(); ++k)
     judged.push_back({&race_.candidates()[places_[k]], predicted_[k]});

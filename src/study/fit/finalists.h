@@ -11,9 +11,9 @@
 namespace qw {
 
 // The best candidates that did the first `folds` folds, judged on the validation nodes of these.
-class Panel {
+class Finalists {
  public:
-  Panel(const Dataset& dataset, const Race& race, const std::string& metric, int64_t folds);
+  Finalists(const Dataset& dataset, const Race& race, const std::string& metric, int64_t folds);
 
   int64_t folds() const { return folds_; }
   const Judge& judge() const { return judge_; }
