@@ -86,6 +86,15 @@ def signed_transport(cell: Cell) -> Iterator[Candidate]:
                 yield from _added(cell, name, f"ridge={ridge} alpha={alpha}", alpha * moved)
 
 
+def signed_neighbours(cell: Cell) -> Iterator[Candidate]:
+    """A control of signed transport, without a flow: what the labels of the neighbours say beyond the network."""
+    yield from cross_entropy(cell)
+    for name, residuals in cell.residuals.items():
+        around = methods.neighbour_residuals(cell.graph, cell.train, residuals)
+        for alpha in ALPHAS:
+            yield from _added(cell, name, f"alpha={alpha}", alpha * around)
+
+
 def capacities(cell: Cell) -> Iterator[Candidate]:
     """Networks side by side, since the columns of a problem do not know of each other."""
     yield from cross_entropy(cell)
@@ -137,15 +146,15 @@ def with_flow(cell: Cell, trained: list[networks.FlowTraining]) -> Iterator[Cand
         yield f"gcn lambda={training.lam}", methods.softmax(training.scores)
 
 
-def choose(candidates: Iterator[Candidate], labels: IntArray, val: IntArray) -> Candidate:
-    """The best validation accuracy; at ties the lowest log loss, then the first."""
+def choose(candidates: Iterator[Candidate], metric: str, labels: IntArray, val: IntArray) -> Candidate:
+    """The best on the validation nodes; at ties the lowest log loss, then the first."""
     best: Candidate | None = None
     best_score = (-1.0, -np.inf)
     for name, shares in candidates:
-        accuracy = float((shares[val].argmax(axis=1) == labels[val]).mean())
         likelihood = float(np.log(np.maximum(shares[val, labels[val]], 1e-12)).mean())
-        if (accuracy, likelihood) > best_score:
-            best, best_score = (name, shares), (accuracy, likelihood)
+        score = (methods.measure(metric, shares[val], labels[val]), likelihood)
+        if score > best_score:
+            best, best_score = (name, shares), score
     assert best is not None
     return best
 
@@ -167,6 +176,7 @@ def _all_methods(
     yield "lp", label_propagation(cell)
     yield "cs", correct_and_smooth(cell)
     yield "signed", signed_transport(cell)
+    yield "control-signed", signed_neighbours(cell)
     for name, potential in _potentials(cell).items():
         yield name, with_potential(cell, potential)
     yield "capacities", capacities(cell)
@@ -183,13 +193,13 @@ def _detectors(cell: Cell, trained: list[networks.FlowTraining]) -> dict[str, fl
     found = {}
     for name, shares in cell.probabilities.items():
         loss = -np.log(np.maximum(shares[cell.train, given], 1e-300))
-        found[f"loss {name}"] = methods.detection_auc(loss, wrong)
+        found[f"loss {name}"] = methods.roc_auc(loss, wrong)
         flow, _ = methods.least_squares_flow(cell.graph, cell.train, cell.residuals[name], RIDGES[0])
         carried = methods.flow_at_nodes(cell.graph, flow, cell.train)
-        found[f"least-squares flow {name}"] = methods.detection_auc(carried, wrong)
+        found[f"least-squares flow {name}"] = methods.roc_auc(carried, wrong)
     for training in trained:
         carried = methods.flow_at_nodes(cell.graph, training.flow, cell.train)
-        found[f"trained flow {training.lam}"] = methods.detection_auc(carried, wrong)
+        found[f"trained flow {training.lam}"] = methods.roc_auc(carried, wrong)
     return found
 
 
@@ -209,9 +219,9 @@ def run_cell(condition: Condition, seed: int) -> dict[str, Any]:
     cell = Cell(data, parts, labels, logits)
     results = {}
     for name, candidates in _all_methods(cell, condition, trained):
-        settings, shares = choose(candidates, labels, parts.val)
-        right = shares[parts.test].argmax(axis=1) == data.classes[parts.test]
-        results[name] = {"test": float(right.mean()), "settings": settings}
+        settings, shares = choose(candidates, data.metric, labels, parts.val)
+        test = methods.measure(data.metric, shares[parts.test], data.classes[parts.test])
+        results[name] = {"test": test, "settings": settings}
     return {
         **dataclasses.asdict(condition),
         "seed": seed,

@@ -68,9 +68,12 @@ class FitReport {
     const auto pause = terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000);
     if (quiet() || progress.trials == 0 || now - last_ < pause) return;
     last_ = now;
-    const std::string left = progress.trials_left >= 0 ? fmt::format("{} trials left", progress.trials_left)
-                                                       : time_text(progress.seconds_left) + " left";
-    std::string line = fmt::format("{} trials, {}; best {} {:.4f}: {}", progress.trials, left, metric_,
+    const auto trials = [](int64_t count) {
+      return fmt::format("{} {}", count, count == 1 ? "training" : "trainings");
+    };
+    const std::string left =
+        progress.trials_left >= 0 ? trials(progress.trials_left) : time_text(progress.seconds_left);
+    std::string line = fmt::format("{}, {} left; best {} {:.4f}: {}", trials(progress.trials), left, metric_,
                                    progress.score, progress.best);
     constexpr size_t kWidth = 110;
     if (terminal_ && line.size() > kWidth) line.resize(kWidth);
