@@ -27,6 +27,8 @@ constexpr int kMostRows = 6;      // of the grid
 constexpr int kMostDecades = 8;
 constexpr double kBoldness = 1.2;  // how much wider bold text is
 constexpr double kInset = 8;
+constexpr double kMostNameWidth = 0.4;  // of a panel, for names down its side
+constexpr double kNameRow = 24;
 constexpr const char* kGrid = "stroke=\"#e4e4e4\" stroke-width=\"0.8\"";
 constexpr const char* kAxisLine = "stroke=\"#555555\" stroke-width=\"1\"";
 constexpr const char* kTickColor = "#444444";
@@ -41,9 +43,12 @@ void check(const Panel& panel, const Series& series) {
   };
   switch (panel.kind) {
     case PanelKind::kLines:
+    case PanelKind::kPoints:
       expect("x", series.x.size(), n);
       break;
     case PanelKind::kBars:
+    case PanelKind::kIntervals:
+    case PanelKind::kMatrix:
       expect("categories", panel.categories.size(), n);
       break;
     case PanelKind::kHistogram:
@@ -62,6 +67,34 @@ bool has_data(const Panel& panel, const Series& series) {
   return false;
 }
 
+bool has_data(const Panel& panel) {
+  return std::any_of(panel.series.begin(), panel.series.end(),
+                     [&](const Series& series) { return has_data(panel, series); });
+}
+
+bool names_below(PanelKind kind) { return kind == PanelKind::kBars || kind == PanelKind::kMatrix; }
+bool names_aside(PanelKind kind) { return kind == PanelKind::kIntervals || kind == PanelKind::kMatrix; }
+
+// From top to bottom.
+std::vector<std::string> row_names(const Panel& panel) {
+  if (panel.kind == PanelKind::kIntervals) return panel.categories;
+  std::vector<std::string> names;
+  for (const Series& series : panel.series) names.push_back(series.name);
+  return names;
+}
+
+// Row i, from the top, is between n - i - 1 and n - i.
+Axis names_axis(const std::vector<std::string>& names, double width) {
+  Axis axis;
+  const auto rows = static_cast<double>(names.size());
+  axis.high = std::max(1.0, rows);
+  for (size_t i = 0; i < names.size(); ++i) {
+    axis.ticks.push_back(rows - static_cast<double>(i) - 0.5);
+    axis.labels.push_back(fit_text(names[i], kTickSize, width));
+  }
+  return axis;
+}
+
 // The names below bars, each in lines that fit its place.
 std::vector<std::vector<std::string>> category_lines(const Panel& panel, double plot_width) {
   const double slot = plot_width / static_cast<double>(std::max<size_t>(1, panel.categories.size())) - 4;
@@ -76,7 +109,7 @@ std::vector<std::vector<std::string>> category_lines(const Panel& panel, double 
 // How many lines of text stand right below the x axis.
 size_t label_lines(const Panel& panel, double plot_width) {
   size_t most = 1;
-  if (panel.kind != PanelKind::kBars) return most;
+  if (!names_below(panel.kind)) return most;
   for (const auto& lines : category_lines(panel, plot_width)) most = std::max(most, lines.size());
   return most;
 }
@@ -112,13 +145,13 @@ void draw_x_ticks(Svg& svg, const Plot& plot) {
   }
 }
 
-void draw_y_ticks(Svg& svg, const Plot& plot) {
+void draw_y_ticks(Svg& svg, const Plot& plot, bool grid) {
   for (const double value : plot.y.minor) {
     svg.line({plot.left - 3, plot.at_y(value)}, {plot.left, plot.at_y(value)}, kAxisLine);
   }
   for (size_t i = 0; i < plot.y.ticks.size(); ++i) {
     const double y = plot.at_y(plot.y.ticks[i]);
-    svg.line({plot.left, y}, {plot.left + plot.width, y}, kGrid);
+    if (grid) svg.line({plot.left, y}, {plot.left + plot.width, y}, kGrid);
     svg.text({plot.left - 7, y + 0.36 * kTickSize}, plot.y.labels[i],
              {.size = kTickSize, .anchor = Anchor::kEnd, .color = kTickColor});
   }
@@ -162,6 +195,7 @@ class Layout {
   void add(const Panel& panel) {
     for (const Series& series : panel.series) {
       check(panel, series);
+      if (panel.kind == PanelKind::kMatrix) continue;  // its rows have no colours
       looks_.try_emplace(series.name, look_of(static_cast<int>(looks_.size())));
       const bool listed = std::any_of(legend_.begin(), legend_.end(),
                                       [&](const LegendEntry& entry) { return entry.name == series.name; });
@@ -172,9 +206,10 @@ class Layout {
     const int most_x = static_cast<int>(panel_width_ / kTickRoom);
     Plot plot;
     plot.x = x.empty() ? make_axis(0, 1, false, most_x) : make_axis(x.low, x.high, panel.log_x, most_x);
-    plot.y = y.empty() ? make_axis(0, 1, false, kMostRows)
-                       : make_axis(y.low, y.high, panel.log_y, panel.log_y ? kMostDecades : kMostRows);
-    plot.inset = panel.kind == PanelKind::kLines ? kInset : 0;
+    plot.y = names_aside(panel.kind) ? names_axis(row_names(panel), kMostNameWidth * panel_width_)
+             : y.empty()             ? make_axis(0, 1, false, kMostRows)
+                         : make_axis(y.low, y.high, panel.log_y, panel.log_y ? kMostDecades : kMostRows);
+    plot.inset = panel.kind == PanelKind::kLines || panel.kind == PanelKind::kPoints ? kInset : 0;
     plots_.push_back(std::move(plot));
   }
 
@@ -214,7 +249,11 @@ class Layout {
     for (const Panel& panel : figure_.panels) lines = std::max(lines, label_lines(panel, plot_width));
     const double above = 6 + (has_title ? kPanelTitleSize + 12 : 6);
     const double below = x_label_depth(lines) + (has_x_label ? 4 : -kLabelSize);
-    const double plot_height = 70 + 0.32 * panel_width_;
+    double plot_height = 70 + 0.32 * panel_width_;
+    for (const Panel& panel : figure_.panels) {
+      if (names_aside(panel.kind))
+        plot_height = std::max(plot_height, kNameRow * static_cast<double>(row_names(panel).size()));
+    }
     const double panel_height = above + plot_height + below + kMargin / 2;
     for (size_t p = 0; p < plots_.size(); ++p) {
       const size_t row = p / columns_, column = p % columns_;
@@ -238,13 +277,13 @@ class Layout {
     svg.text({middle, plot.bottom() + x_label_depth(label_lines(panel, plot.width))},
              fit_text(panel.x_label, kLabelSize, plot.width),
              {.size = kLabelSize, .anchor = Anchor::kMiddle});
-    draw_y_ticks(svg, plot);
-    if (panel.kind == PanelKind::kBars) {
+    draw_y_ticks(svg, plot, panel.kind != PanelKind::kMatrix);
+    if (names_below(panel.kind)) {
       draw_categories(svg, panel, plot);
     } else {
       draw_x_ticks(svg, plot);
     }
-    if (y_extent(panel).empty()) {
+    if (!has_data(panel)) {
       svg.text({middle, plot.top + plot.height / 2}, "no data",
                {.size = kLabelSize, .anchor = Anchor::kMiddle, .color = kTickColor});
     } else {

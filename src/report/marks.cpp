@@ -16,7 +16,9 @@ namespace {
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                    "#e69f00", "#56b4e9", "#222222"};
 constexpr const char* kWhiskerColor = "#222222";
-constexpr double kMarkerSize = 3.4;
+constexpr const char* kReference = "stroke=\"#888888\" stroke-width=\"1\" stroke-dasharray=\"4 3\"";
+constexpr double kMarkerSize = 3.4, kSmallMarker = 2;
+constexpr double kDarkShare = 0.55;  // of the largest value, where a cell's number turns white
 constexpr size_t kMostMarkers = 40;  // more on a line hide it
 constexpr double kCap = 3;           // half the width of a whisker's end
 constexpr double kWidestBar = 64;
@@ -105,6 +107,21 @@ void draw_line(Svg& svg, const Panel& panel, const Plot& plot, const Series& ser
   }
 }
 
+// Many are small and let others shine through.
+void draw_points(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look) {
+  const bool many = series.y.size() > kMostMarkers;
+  const std::string attributes = fmt::format("fill=\"{}\" fill-opacity=\"0.35\"", look.color);
+  for (size_t i = 0; i < series.y.size(); ++i) {
+    if (!is_shown(panel, series, i)) continue;
+    const Point at = plot.at(series.x[i], series.y[i]);
+    if (many) {
+      svg.circle(at, kSmallMarker, attributes);
+    } else {
+      draw_marker(svg, at, look);
+    }
+  }
+}
+
 void draw_histogram(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look) {
   for (const auto& [begin, end] : shown_runs(panel, series)) {
     std::vector<Point> outline{plot.at(series.x[begin], 0)};
@@ -160,9 +177,58 @@ void draw_bars(Svg& svg, const Panel& panel, const Plot& plot, const Looks& look
   }
 }
 
+// Series side by side in the row of a name, each value with its interval.
+void draw_intervals(Svg& svg, const Panel& panel, const Plot& plot, const Looks& looks) {
+  if (plot.x.low < 0 && plot.x.high > 0)
+    svg.line({plot.at_x(0), plot.top}, {plot.at_x(0), plot.bottom()}, kReference);
+  const double row = plot.height / static_cast<double>(panel.categories.size());
+  const double pitch = row / static_cast<double>(panel.series.size() + 1);
+  for (size_t s = 0; s < panel.series.size(); ++s) {
+    const Series& series = panel.series[s];
+    const Look& look = looks.at(series.name);
+    for (size_t c = 0; c < panel.categories.size(); ++c) {
+      if (!is_shown(panel, series, c)) continue;
+      const double y = plot.top + static_cast<double>(c) * row + static_cast<double>(s + 1) * pitch;
+      const double value = series.y[c], spread = spread_at(series, c);
+      const std::string stroke = fmt::format("stroke=\"{}\" stroke-width=\"1.6\"", look.color);
+      svg.line({plot.at_x(value - spread), y}, {plot.at_x(value + spread), y}, stroke);
+      draw_marker(svg, {plot.at_x(value), y}, look);
+    }
+  }
+}
+
+// Dark on light where few stand, light on dark where many do.
+void draw_matrix(Svg& svg, const Panel& panel, const Plot& plot) {
+  const Extent extent = y_extent(panel);
+  const double width = plot.width / static_cast<double>(panel.categories.size());
+  const double height = plot.height / static_cast<double>(panel.series.size());
+  for (size_t r = 0; r < panel.series.size(); ++r) {
+    for (size_t c = 0; c < panel.categories.size(); ++c) {
+      if (!is_shown(panel, panel.series[r], c)) continue;
+      const double value = panel.series[r].y[c];
+      const double share = extent.high > 0 ? std::max(0.0, value / extent.high) : 0;
+      const Point corner{plot.left + static_cast<double>(c) * width,
+                         plot.top + static_cast<double>(r) * height};
+      svg.rectangle({corner.x + 0.5, corner.y + 0.5}, width - 1, height - 1,
+                    fmt::format("fill=\"{}\" fill-opacity=\"{:.2f}\"", kColors[0], 0.06 + 0.94 * share));
+      const std::string label = with_true_minus(short_number(value));
+      if (text_width(label, kValueSize) > width - 4) continue;
+      svg.text({corner.x + width / 2, corner.y + height / 2 + 0.36 * kValueSize}, label,
+               {.size = kValueSize,
+                .anchor = Anchor::kMiddle,
+                .color = share > kDarkShare ? "#ffffff" : "#222222"});
+    }
+  }
+}
+
+void draw_diagonal(Svg& svg, const Plot& plot) {
+  const double low = std::max(plot.x.low, plot.y.low), high = std::min(plot.x.high, plot.y.high);
+  if (low < high) svg.line(plot.at(low, low), plot.at(high, high), kReference);
+}
+
 // On a log axis, what stands on the lower end must rise above it.
 void make_room(Extent& extent, const Panel& panel) {
-  if (extent.empty() || panel.kind == PanelKind::kLines) return;
+  if (extent.empty() || (panel.kind != PanelKind::kBars && panel.kind != PanelKind::kHistogram)) return;
   if (panel.log_y) {
     extent.include(0.8 * extent.low);
   } else {
@@ -195,8 +261,12 @@ void Extent::include(double value) {
 bool is_shown(const Panel& panel, const Series& series, size_t i) {
   switch (panel.kind) {
     case PanelKind::kLines:
+    case PanelKind::kPoints:
       return can_show(series.x[i], panel.log_x) && can_show(series.y[i], panel.log_y);
+    case PanelKind::kIntervals:
+      return can_show(series.y[i], panel.log_x);
     case PanelKind::kBars:
+    case PanelKind::kMatrix:
       return i < series.y.size() && can_show(series.y[i], panel.log_y);
     case PanelKind::kHistogram:
       break;
@@ -207,7 +277,19 @@ bool is_shown(const Panel& panel, const Series& series, size_t i) {
 
 Extent x_extent(const Panel& panel) {
   Extent extent;
-  if (panel.kind == PanelKind::kBars) return extent;
+  if (panel.kind == PanelKind::kBars || panel.kind == PanelKind::kMatrix) return extent;
+  if (panel.kind == PanelKind::kIntervals) {
+    for (const Series& series : panel.series) {
+      for (size_t i = 0; i < series.y.size(); ++i) {
+        if (!is_shown(panel, series, i)) continue;
+        for (const double sign : {-1.0, 0.0, 1.0}) {
+          const double value = series.y[i] + sign * spread_at(series, i);
+          if (can_show(value, panel.log_x)) extent.include(value);
+        }
+      }
+    }
+    return extent;
+  }
   for (const Series& series : panel.series) {
     for (size_t i = 0; i < series.y.size(); ++i) {
       if (!is_shown(panel, series, i)) continue;
@@ -234,15 +316,21 @@ Extent y_extent(const Panel& panel) {
 }
 
 void draw_marks(Svg& svg, const Panel& panel, const Plot& plot, const Looks& looks) {
+  if (panel.diagonal) draw_diagonal(svg, plot);
   if (panel.kind == PanelKind::kBars) return draw_bars(svg, panel, plot, looks);
+  if (panel.kind == PanelKind::kIntervals) return draw_intervals(svg, panel, plot, looks);
+  if (panel.kind == PanelKind::kMatrix) return draw_matrix(svg, panel, plot);
   for (const Series& series : panel.series) {
-    const auto draw = panel.kind == PanelKind::kLines ? draw_line : draw_histogram;
+    const auto draw = panel.kind == PanelKind::kLines    ? draw_line
+                      : panel.kind == PanelKind::kPoints ? draw_points
+                                                         : draw_histogram;
     draw(svg, panel, plot, series, looks.at(series.name));
   }
 }
 
 void draw_swatch(Svg& svg, PanelKind kind, const Look& look, Point at) {
-  if (kind == PanelKind::kLines) {
+  if (kind == PanelKind::kPoints) return draw_marker(svg, {at.x + kSwatchWidth / 2, at.y}, look);
+  if (kind == PanelKind::kLines || kind == PanelKind::kIntervals) {
     svg.line(at, {at.x + kSwatchWidth, at.y}, fmt::format("stroke=\"{}\" stroke-width=\"1.8\"", look.color));
     draw_marker(svg, {at.x + kSwatchWidth / 2, at.y}, look);
     return;

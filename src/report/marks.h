@@ -1,4 +1,4 @@
-// What stands inside the axes of a panel: lines, bars, histograms.
+// What stands inside the axes of a panel: lines, points, bars, histograms, intervals, cells.
 #pragma once
 
 #include <map>
@@ -37,8 +37,8 @@ struct Extent {
   bool empty() const { return low > high; }
   void include(double value);
 };
-Extent x_extent(const Panel& panel);  // of bars: nothing
-Extent y_extent(const Panel& panel);
+Extent x_extent(const Panel& panel);  // of bars and matrices: nothing
+Extent y_extent(const Panel& panel);  // of matrices: of their values
 
 // Whether entry i of a series can be drawn.
 bool is_shown(const Panel& panel, const Series& series, size_t i);

@@ -71,7 +71,7 @@ std::filesystem::path summary_file(const std::filesystem::path& folder) {
 }  // namespace
 
 std::filesystem::path RunSummary::predictions_file(size_t place) const {
-  const std::filesystem::path together = std::filesystem::path(folder) / "predictions.csv";
+  std::filesystem::path together = std::filesystem::path(folder) / "predictions.csv";
   if (std::filesystem::exists(together)) return together;
   return std::filesystem::path(folder) / fmt::format("run-{}", place) / "predictions.csv";
 }

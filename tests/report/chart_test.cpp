@@ -386,5 +386,58 @@ TEST(Png, LeavesNothingOfAFailure) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 
+// A confusion matrix: the darkest cell is the largest value, and rows stand in the order of the series.
+TEST(Chart, MatrixCellsAreAsDarkAsTheirValues) {
+  Panel panel{.kind = PanelKind::kMatrix, .categories = {"a", "b"}};
+  panel.series = {{.name = "a", .y = {8, 2}}, {.name = "b", .y = {0, NAN}}};
+  const std::string svg = to_svg({"Confusion", "", {panel}, 1});
+  expect_inside_the_page(svg);
+  const std::vector<Element> cells = bars_of(parse(svg));
+  ASSERT_EQ(cells.size(), 3u);  // nothing is drawn where there is no number
+  EXPECT_NEAR(cells[0].number("fill-opacity"), 1, 1e-9);
+  EXPECT_NEAR(cells[1].number("fill-opacity"), 0.06 + 0.94 / 4, 0.006);
+  EXPECT_NEAR(cells[2].number("fill-opacity"), 0.06, 1e-9);
+  EXPECT_LT(cells[0].number("x"), cells[1].number("x"));
+  EXPECT_LT(cells[0].number("y"), cells[2].number("y"));
+  EXPECT_TRUE(has_text(parse(svg), "8"));
+}
+
+// Row i of the names has the interval [y - spread, y + spread] on the axis below.
+TEST(Chart, IntervalsLieOnTheAxisBelow) {
+  Panel panel{.x_label = "points", .kind = PanelKind::kIntervals, .categories = {"graph", "features"}};
+  panel.series = {{.name = "difference", .y = {4, -2}, .spread = {2, 2}}};
+  const std::string svg = to_svg({"Verdicts", "", {panel}, 1});
+  expect_inside_the_page(svg);
+  std::vector<Element> intervals;
+  for (const Element& line : named(parse(svg), "line")) {
+    if (line.attributes.at("stroke") == "#0072b2") intervals.push_back(line);
+  }
+  ASSERT_EQ(intervals.size(), 2u);
+  const auto middle = [](const Element& line) { return (line.number("x1") + line.number("x2")) / 2; };
+  const double unit = (middle(intervals[0]) - middle(intervals[1])) / 6;  // 4 and -2
+  for (const Element& line : intervals) EXPECT_NEAR(line.number("x2") - line.number("x1"), 4 * unit, 0.05);
+  EXPECT_LT(intervals[0].number("y1"), intervals[1].number("y1"));
+  EXPECT_TRUE(has_text(parse(svg), "graph"));
+}
+
+TEST(Chart, PointsAreNotJoined) {
+  Panel panel{.kind = PanelKind::kPoints, .diagonal = true};
+  panel.series = {{.name = "few", .x = {0, 1, 2}, .y = {0, 1, 2}}};
+  const std::vector<Element> few = parse(to_svg({"Points", "", {panel}, 1}));
+  ASSERT_EQ(named(few, "circle").size(), 3u);
+  EXPECT_TRUE(named(few, "polyline").empty());
+  // They lie on the diagonal.
+  Element diagonal;
+  for (const Element& line : named(few, "line")) {
+    if (line.attributes.contains("stroke-dasharray")) diagonal = line;
+  }
+  const Element point = named(few, "circle")[1];
+  EXPECT_NEAR(point.number("cx"), (diagonal.number("x1") + diagonal.number("x2")) / 2, 0.02);
+  EXPECT_NEAR(point.number("cy"), (diagonal.number("y1") + diagonal.number("y2")) / 2, 0.02);
+  panel.series[0].x.assign(500, 1);
+  panel.series[0].y.assign(500, 1);
+  EXPECT_EQ(named(parse(to_svg({"Points", "", {panel}, 1})), "circle").size(), 500u);
+}
+
 }  // namespace
 }  // namespace qw

@@ -1,4 +1,5 @@
-// Charts as SVG: panels of lines, bars or histograms under one title and one legend.
+// Charts as SVG: panels of lines, points, bars, histograms, intervals or a matrix under one title and one
+// legend.
 //
 // Colours are those of Okabe and Ito, which colour-blind readers can tell apart; lines have markers besides.
 // The background is white, so that a figure reads on dark pages too. The same figure gives the same bytes.
@@ -15,8 +16,11 @@ namespace QW_PUBLIC qw {
 // What a panel draws of its series.
 enum class PanelKind {
   kLines,
+  kPoints,
   kBars,
   kHistogram,
+  kIntervals,  // names down the side, and values with their spreads beside them
+  kMatrix,     // a row for each series, a column for each category, a shade and a number for each value
 };
 
 // How half widths around values are drawn.
@@ -28,8 +32,9 @@ enum class SpreadStyle {
 // Numbers that share a name and a colour.
 struct Series {
   std::string name{};  // series of one name, in whatever panels, have one colour and one entry in the legend
-  std::vector<double> x{};  // kLines: [n] positions; kHistogram: [n + 1] rising edges of bins; kBars: empty
-  std::vector<double> y{};  // [n]; kBars: one per category
+  std::vector<double>
+      x{};  // kLines, kPoints: [n] positions; kHistogram: [n + 1] rising edges of bins; else none
+  std::vector<double> y{};       // [n]; kBars, kIntervals, kMatrix: one per category
   std::vector<double> spread{};  // [n] half widths around y, or empty; not of histograms
 };
 
@@ -42,7 +47,8 @@ struct Panel {
   SpreadStyle spread_style = SpreadStyle::kBand;  // of all its series
   bool log_x = false;                             // logarithmic axis
   bool log_y = false;                             // logarithmic axis
-  std::vector<std::string> categories{};          // kBars: the labels below; '\n' breaks their lines
+  bool diagonal = false;                          // a thin line where y = x
+  std::vector<std::string> categories{};          // names, where the kind has them; '\n' breaks lines below
   std::vector<Series> series{};                   // drawn in this order
 };
 
