@@ -3,3 +3,4 @@
 
 #include "qw/report/chart.h"
 #include "qw/report/paired.h"
+#include "qw/report/report.h"

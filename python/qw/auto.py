@@ -12,6 +12,8 @@ import time as clock
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ._lib import fail, learning
 from .data import Dataset
 from .estimators import NodeClassifier, NodeRegressor, _Node
@@ -65,6 +67,9 @@ class _Auto(_Node):
         return self
 
     def _train(self, data: Dataset) -> None:
+        for name, value in (("trials", self.trials), ("seed", self.seed)):
+            if not isinstance(value, (int, np.integer)) or value < 0:
+                raise fail(f"{name} must be a whole number that is not negative, got {value!r}")
         asked = {"metric": self.metric, "split": self.split, "seed": int(self.seed), "device": self.device}
         asked.update({"seconds": _seconds(self.time), "trials": int(self.trials)})
         folder = tempfile.TemporaryDirectory(prefix="qw-fit-")
@@ -93,6 +98,7 @@ class _Auto(_Node):
             raise fail(f"{os.fspath(folder)} is no folder of qw fit; NodeClassifier.load reads those of qw train")
         made = cls()
         made.fitted_ = learning().load_fitted(os.fspath(folder))
+        made._check_task(folder)
         made._keep(json.loads(outcome.read_text()))
         made._loaded()
         return made

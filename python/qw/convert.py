@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,11 @@ def edges_of(given: Any, num_nodes: int | None = None, directed: bool | None = N
         edges = _of_pyg(given, num_nodes)
     elif is_instance(given, "scipy.sparse", "spmatrix") or is_instance(given, "scipy.sparse", "sparray"):
         edges = _of_scipy(given)
+        if edges.directed and directed is None:
+            warnings.warn(
+                "the matrix is not symmetric: its entries are arcs from row to column; directed=False joins both ways",
+                stacklevel=4,
+            )
     elif is_instance(given, "pandas", "DataFrame"):
         if given.shape[1] < 2:
             raise fail(f"edges must have two columns, got {given.shape[1]}")

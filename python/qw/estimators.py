@@ -205,10 +205,25 @@ class _Node(BaseEstimator):
             if not hasattr(self, "data_"):
                 raise fail("a loaded estimator has not its training's data; give predict X and edges")
             data = self.data_
+        elif edges is None and self._is_training_x(x):
+            data = self.data_
         else:
             data = self._data(x, None, edges, directed)
         found: dict[str, Any] = self.fitted_.predict(data._data)
         return found
+
+    def _is_training_x(self, x: Any) -> bool:
+        """The very X of fit(), given again as scikit-learn's users do: its edges are known."""
+        if not hasattr(self, "data_") or isinstance(x, Dataset) or type(x).__module__.startswith("torch_geometric"):
+            return False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            given = self._data(x, None, None, None)._data
+        known = self.data_._data
+        if given.node_ids != known.node_ids:
+            return False
+        parts = ("dense", "offsets", "indices", "values")
+        return all(np.array_equal(getattr(given.features, each), getattr(known.features, each)) for each in parts)
 
     @property
     def results_(self) -> list[dict[str, Any]]:
@@ -230,11 +245,16 @@ class _Node(BaseEstimator):
         known = {name: asked["request"][name] for name in ("model", "split", "runs", "seed", "device")}
         made = cls(solver=asked["learn"]["solver"], **known)
         made.fitted_ = fitted
+        made._check_task(folder)
         made._loaded()
         return made
 
     def _loaded(self) -> None:
         pass
+
+    def _check_task(self, folder: str | os.PathLike[str]) -> None:
+        if self.fitted_.task != self._task:
+            raise fail(f"{os.fspath(folder)} learned {self.fitted_.task}, which is not for {type(self).__name__}")
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in self.__dict__.items() if name != "_folder"}

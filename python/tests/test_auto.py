@@ -28,6 +28,7 @@ def test_it_predicts_and_says_who_does(fitted):
     assert np.mean((fitted.predict() == "yes") == y) > 0.9
     assert fitted.score() > 0.8
     np.testing.assert_allclose(fitted.predict_proba().sum(1), 1, atol=1e-6)
+    np.testing.assert_array_equal(fitted.predict_proba(x), fitted.predict_proba())  # the training's X
     np.testing.assert_allclose(fitted.predict_proba(x, edges), fitted.predict_proba(), atol=1e-6)
     assert sum(row["weight"] for row in fitted.candidates_) == pytest.approx(1)
     assert {row["question"] for row in fitted.verdicts_} >= {"does the graph help?", "do the features help?"}
@@ -47,6 +48,10 @@ def test_it_is_kept(fitted, tmp_path):
     x, _, edges = two_groups()
     np.testing.assert_allclose(loaded.predict_proba(x, edges), fitted.predict_proba(x, edges), atol=1e-12)
     assert loaded.verdicts_ == fitted.verdicts_
+    with pytest.raises(qw.Error, match="learned classification, which is not for AutoNodeRegressor"):
+        qw.AutoNodeRegressor.load(tmp_path / "run")
+    with pytest.raises(qw.Error, match="learned classification, which is not for NodeRegressor"):
+        qw.NodeRegressor.load(tmp_path / "run")
     twice = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(fitted))))
     np.testing.assert_array_equal(twice.predict_proba(), fitted.predict_proba())
 
@@ -71,6 +76,9 @@ def test_what_is_wrong_is_said(tmp_path):
     for time in ("soon", 0, -1, "inf", "3 days"):
         with pytest.raises(qw.Error, match="is no time; give seconds, or '90s', '5m', '2h'"):
             qw.AutoNodeClassifier(time=time).fit(x, y, edges=edges)
+    for wrong in ({"trials": -1}, {"trials": "x"}, {"seed": -1}):
+        with pytest.raises(qw.Error, match="must be a whole number that is not negative"):
+            qw.AutoNodeClassifier(**wrong).fit(x, y, edges=edges)
     with pytest.raises(qw.Error, match="has no parameter 'hidden'"):
         qw.AutoNodeClassifier().set_params(hidden=3)
     with pytest.raises(qw.Error, match="is no folder of qw fit"):

@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
     add_data_command(app, global);
     add_w1_command(app, global);
     add_compare_command(app, global);
+    add_report_command(app, global);
     add_plot_command(app, global);
     for (const HandedOver& each : kHandedOver) app.add_subcommand(each.name, each.summary);  // for --help
   });

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "qw/core/error.h"
 #include "qw/report/chart.h"
 #include "report/figure_json.h"
+#include "report/histogram.h"
 
 namespace qw::cli {
 namespace {
@@ -32,25 +32,6 @@ const PlotColumn& column_named(const std::vector<PlotColumn>& columns, const std
     known.push_back(column.name);
   }
   fail_usage(fmt::format("qw plot: {} {}", option, unknown_name(name, known)));
-}
-
-Series histogram_of(const PlotColumn& column, int64_t bins) {
-  double low = INFINITY, high = -INFINITY;
-  for (const double value : column.numbers) {
-    if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
-  }
-  Series series{.name = column.name};
-  if (low > high) return series;
-  if (low == high) high = low + 1;
-  series.y.assign(bins, 0.0);
-  for (int64_t b = 0; b <= bins; ++b)
-    series.x.push_back(low + (high - low) * static_cast<double>(b) / static_cast<double>(bins));
-  for (const double value : column.numbers) {
-    if (!std::isfinite(value)) continue;
-    const auto bin = static_cast<int64_t>((value - low) / (high - low) * static_cast<double>(bins));
-    ++series.y[std::min(bin, bins - 1)];
-  }
-  return series;
 }
 
 // Columns as series, over the first one or that of --x; in a matrix, rows are series.
@@ -73,9 +54,11 @@ Panel panel_of(const std::vector<PlotColumn>& columns, const PlotArguments& argu
   const std::string kind = arguments.kind != "auto" ? arguments.kind : x.is_text ? "bars" : "lines";
   const auto& kinds = panel_kinds();
   panel.kind = static_cast<PanelKind>(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
-  panel.x_label = counts ? "" : x.name;
+  panel.x_label = !counts ? x.name : drawn.size() == 1 ? drawn.front()->name : "";
   panel.y_label = counts ? "rows" : drawn.size() == 1 ? drawn.front()->name : "";
   if (panel.kind == PanelKind::kMatrix) {
+    panel.x_label = "";
+    panel.y_label = x.name;
     for (const PlotColumn* column : drawn) panel.categories.push_back(column->name);
     for (size_t row = 0; row < x.text.size(); ++row) {
       Series& series = panel.series.emplace_back(Series{.name = x.text[row]});
@@ -89,7 +72,7 @@ Panel panel_of(const std::vector<PlotColumn>& columns, const PlotArguments& argu
   if (named) panel.categories = x.text;
   if (panel.kind == PanelKind::kIntervals) std::swap(panel.x_label, panel.y_label);
   for (const PlotColumn* column : drawn) {
-    panel.series.push_back(counts  ? histogram_of(*column, arguments.bins)
+    panel.series.push_back(counts  ? histogram(column->name, column->numbers, arguments.bins)
                            : named ? Series{.name = column->name, .y = column->numbers}
                                    : Series{.name = column->name, .x = x.numbers, .y = column->numbers});
   }

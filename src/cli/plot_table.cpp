@@ -11,13 +11,20 @@
 #include "core/text.h"
 #include "data/formats/csv.h"
 #include "qw/core/error.h"
+#include "qw/data/load.h"
 
 namespace qw::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool is_missing(const std::string& text) {
+  const std::vector<std::string> names = LoadOptions().missing;
+  return text.empty() || std::find(names.begin(), names.end(), text) != names.end();
+}
+
 void add_cell(PlotColumn& column, std::string text) {
+  if (is_missing(text)) text.clear();
   const std::optional<double> number = parse_number(text);
   column.is_text = column.is_text || (!number && !text.empty());
   column.numbers.push_back(number.value_or(std::nan("")));

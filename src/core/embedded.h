@@ -11,5 +11,6 @@ using EmbeddedFiles = std::map<std::string, std::string_view>;
 
 const EmbeddedFiles& embedded_share();  // the folder share/
 const EmbeddedFiles& embedded_paper();  // src/paper/data
+const EmbeddedFiles& embedded_page();   // src/report/page
 
 }  // namespace qw

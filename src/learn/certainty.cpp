@@ -60,9 +60,12 @@ std::vector<double> calibrated(Task task, std::span<const NodeId> nodes, int64_t
   return task == Task::kClassification ? softmax_rows(rows, width, temperature) : sigmoids(rows, temperature);
 }
 
-Calibration calibrate(const Targets& targets, std::span<const NodeId> validation, const Scores& scores) {
+namespace {
+
+Calibration calibrate_at(double temperature, const Targets& targets, std::span<const NodeId> validation,
+                         const Scores& scores) {
   Calibration calibration;
-  calibration.temperature = temperature_of(targets, validation, scores);
+  calibration.temperature = temperature;
   const int64_t width = targets.width;
   const std::vector<double> predicted =
       calibrated(targets.task, validation, width, scores, calibration.temperature);
@@ -83,6 +86,16 @@ Calibration calibrate(const Targets& targets, std::span<const NodeId> validation
     }
   }
   return calibration;
+}
+
+}  // namespace
+
+Calibration calibrate(const Targets& targets, std::span<const NodeId> validation, const Scores& scores) {
+  return calibrate_at(temperature_of(targets, validation, scores), targets, validation, scores);
+}
+
+Calibration calibrate_sets(const Targets& targets, std::span<const NodeId> validation, const Scores& scores) {
+  return calibrate_at(1, targets, validation, scores);
 }
 
 nlohmann::ordered_json to_json(const Calibration& calibration) {

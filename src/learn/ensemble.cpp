@@ -39,7 +39,8 @@ void write_members(const std::filesystem::path& folder, const EnsembleMembers& m
   const nlohmann::ordered_json document{{"runs", members.runs},
                                         {"weights", members.weights},
                                         {"single", members.single},
-                                        {"calibration", to_json(members.calibration)}};
+                                        {"calibration", to_json(members.calibration)},
+                                        {"single_calibration", to_json(members.single_calibration)}};
   const std::string text = json_text(document, 1) + "\n";
   write_file_atomically(folder / kMembersFile, text);
   Manifest manifest = Manifest::read(folder);
@@ -55,7 +56,8 @@ std::optional<EnsembleMembers> read_members(const std::filesystem::path& folder)
     EnsembleMembers members{document.at("runs").get<std::vector<int64_t>>(),
                             document.at("weights").get<std::vector<double>>(),
                             document.at("single").get<std::vector<int64_t>>(),
-                            calibration_from_json(document.at("calibration"), file)};
+                            calibration_from_json(document.at("calibration"), file),
+                            calibration_from_json(document.at("single_calibration"), file)};
     if (members.runs.empty() || members.runs.size() != members.weights.size())
       fail(file + ": names no members");
     return members;
@@ -112,7 +114,7 @@ Ensemble::Ensemble(const std::vector<std::filesystem::path>& run_folders, const 
     if (validates[node] && dataset.targets.known(node)) common.push_back(node);
   }
   if (common.empty()) return;
-  calibration_ = calibrate(dataset.targets, common, predicted());
+  calibration_ = calibrate_sets(dataset.targets, common, predicted());
 }
 
 void Ensemble::add_parts(const std::vector<NodePart>& parts, bool first) {

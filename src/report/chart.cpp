@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
 #include "core/text.h"
 #include "qw/core/error.h"
 #include "report/axis.h"
+#include "report/drawn_figure.h"
+#include "report/figure_json.h"
 #include "report/marks.h"
 #include "report/svg.h"
 
@@ -157,6 +160,40 @@ void draw_y_ticks(Svg& svg, const Plot& plot, bool grid) {
   }
 }
 
+nlohmann::ordered_json numbers(const std::vector<double>& values) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const double value : values) {
+    if (!std::isfinite(value)) {
+      list.push_back(nullptr);
+    } else {
+      list.push_back(parse_number(fmt::format("{:.6g}", value)).value_or(value));
+    }
+  }
+  return list;
+}
+
+nlohmann::ordered_json panel_json(const Panel& panel, const Plot& plot, const Looks& looks) {
+  const auto axis = [](const Axis& each) { return nlohmann::ordered_json{each.low, each.high, each.log}; };
+  nlohmann::ordered_json json{{"kind", panel_kinds()[static_cast<size_t>(panel.kind)]},
+                              {"box", numbers({plot.left, plot.top, plot.width, plot.height})},
+                              {"inset", plot.inset},
+                              {"x", axis(plot.x)},
+                              {"y", axis(plot.y)},
+                              {"x_label", panel.x_label},
+                              {"y_label", panel.y_label},
+                              {"categories", panel.categories},
+                              {"series", nlohmann::ordered_json::array()}};
+  for (const Series& series : panel.series) {
+    const auto look = looks.find(series.name);
+    json["series"].push_back({{"name", series.name},
+                              {"place", look == looks.end() ? -1 : look->second.place},
+                              {"x", numbers(series.x)},
+                              {"y", numbers(series.y)},
+                              {"spread", numbers(series.spread)}});
+  }
+  return json;
+}
+
 struct LegendEntry {
   std::string name;
   PanelKind kind;
@@ -176,15 +213,24 @@ class Layout {
     place_plots();
   }
 
+  nlohmann::ordered_json panels() const {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (size_t p = 0; p < plots_.size(); ++p)
+      all.push_back(panel_json(figure_.panels[p], plots_[p], looks_));
+    return all;
+  }
+
   std::string draw() const {
     Svg svg;
     svg.text({kMargin, kMargin + 0.9 * kTitleSize},
              fit_text(figure_.title, kTitleSize, (width_ - 2 * kMargin) / kBoldness),
              {.size = kTitleSize, .bold = true});
     for (const LegendEntry& entry : legend_) {
+      svg.begin_group(fmt::format("class=\"legend\" data-series=\"{}\"", looks_.at(entry.name).place));
       draw_swatch(svg, entry.kind, looks_.at(entry.name), entry.at);
       svg.text({entry.at.x + kSwatchWidth + 6, entry.at.y + 0.36 * kLabelSize}, legend_text(entry.name),
                {.size = kLabelSize});
+      svg.end_group();
     }
     for (size_t p = 0; p < plots_.size(); ++p) draw_panel(svg, figure_.panels[p], plots_[p]);
     return svg.document(width_, height_, figure_.title, figure_.description);
@@ -305,11 +351,14 @@ class Layout {
 
 }  // namespace
 
-std::string to_svg(const Figure& figure) {
+DrawnFigure draw_figure(const Figure& figure) {
   if (figure.panels.empty()) fail(fmt::format("chart {}: has no panels", in_quotes(figure.title)));
   if (figure.columns < 1)
     fail(fmt::format("chart {}: {} columns, at least 1 is needed", in_quotes(figure.title), figure.columns));
-  return Layout(figure).draw();
+  const Layout layout(figure);
+  return {layout.draw(), layout.panels()};
 }
+
+std::string to_svg(const Figure& figure) { return draw_figure(figure).svg; }
 
 }  // namespace qw

@@ -170,8 +170,10 @@ void draw_bars(Svg& svg, const Panel& panel, const Plot& plot, const Looks& look
     const double middle = plot.left + (static_cast<double>(c) + 0.5) * slot;
     double left = middle - pitch * static_cast<double>(groups[c].size()) / 2;
     for (const Series* series : groups[c]) {
+      svg.begin_group(series_group(looks.at(series->name)));
       draw_bar(svg, plot, left + 0.04 * pitch, 0.92 * pitch, series->y[c], spread_at(*series, c),
                looks.at(series->name));
+      svg.end_group();
       left += pitch;
     }
   }
@@ -186,6 +188,7 @@ void draw_intervals(Svg& svg, const Panel& panel, const Plot& plot, const Looks&
   for (size_t s = 0; s < panel.series.size(); ++s) {
     const Series& series = panel.series[s];
     const Look& look = looks.at(series.name);
+    svg.begin_group(series_group(look));
     for (size_t c = 0; c < panel.categories.size(); ++c) {
       if (!is_shown(panel, series, c)) continue;
       const double y = plot.top + static_cast<double>(c) * row + static_cast<double>(s + 1) * pitch;
@@ -194,6 +197,7 @@ void draw_intervals(Svg& svg, const Panel& panel, const Plot& plot, const Looks&
       svg.line({plot.at_x(value - spread), y}, {plot.at_x(value + spread), y}, stroke);
       draw_marker(svg, {plot.at_x(value), y}, look);
     }
+    svg.end_group();
   }
 }
 
@@ -249,7 +253,11 @@ void make_room(Extent& extent, const Panel& panel) {
 
 Look look_of(int place) {
   constexpr int kMarkers = 5;
-  return {kColors[place % static_cast<int>(std::size(kColors))], place % kMarkers};
+  return {kColors[place % static_cast<int>(std::size(kColors))], place % kMarkers, place};
+}
+
+std::string series_group(const Look& look) {
+  return fmt::format("class=\"series\" data-series=\"{}\"", look.place);
 }
 
 void Extent::include(double value) {
@@ -324,7 +332,9 @@ void draw_marks(Svg& svg, const Panel& panel, const Plot& plot, const Looks& loo
     const auto draw = panel.kind == PanelKind::kLines    ? draw_line
                       : panel.kind == PanelKind::kPoints ? draw_points
                                                          : draw_histogram;
+    svg.begin_group(series_group(looks.at(series.name)));
     draw(svg, panel, plot, series, looks.at(series.name));
+    svg.end_group();
   }
 }
 

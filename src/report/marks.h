@@ -26,7 +26,10 @@ struct Plot {
 struct Look {
   const char* color;
   int marker;
+  int place;
 };
+// What belongs to a series, for pages that hide it: <g class="series" data-series="PLACE">.
+std::string series_group(const Look& look);
 Look look_of(int place);
 using Looks = std::map<std::string, Look>;
 

@@ -142,6 +142,10 @@ void Svg::text(Point at, std::string_view text, const TextStyle& style) {
       style.upwards ? fmt::format(" transform=\"rotate(-90 {} {})\"", x, y) : "", escape_xml(text));
 }
 
+void Svg::begin_group(std::string_view attributes) { body_ += fmt::format("<g {}>\n", attributes); }
+
+void Svg::end_group() { body_ += "</g>\n"; }
+
 std::string Svg::document(double width, double height, std::string_view title,
                           std::string_view description) const {
   const std::string w = coordinate(width), h = coordinate(height);

@@ -32,6 +32,9 @@ class Svg {
   void polygon(const std::vector<Point>& points, std::string_view attributes);
   void circle(Point center, double radius, std::string_view attributes);
   void text(Point at, std::string_view text, const TextStyle& style);
+  // What follows, until end_group(), belongs together.
+  void begin_group(std::string_view attributes);
+  void end_group();
 
   // The document, with a title and a description that programs read aloud.
   std::string document(double width, double height, std::string_view title,

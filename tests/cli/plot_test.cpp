@@ -34,7 +34,7 @@ size_t count(const std::string& text, const std::string& part) {
 }
 
 TEST_F(Plot, ATableBecomesLinesOrBars) {
-  const std::string lines = drawn({write("t.csv", "epoch,loss,note\n0,3,a\n1,2,b\n2,,c\n")});
+  const std::string lines = drawn({write("t.csv", "epoch,loss,note\n0,3,a\n1,2,b\n2,NA,c\n")});
   EXPECT_EQ(count(lines, "<polyline"), 1u);  // a column of text is left out
   EXPECT_EQ(count(lines, "<circle"), 2u);    // a missing number is a gap
   EXPECT_THAT(lines, ::testing::HasSubstr(">epoch<"));

@@ -216,6 +216,17 @@ TEST(FitLeakage, FeaturesThatGiveTheLabelAwayAreNamed) {
               ::testing::HasSubstr("feature 'noise' is nearly the value itself"));
 }
 
+TEST(FitLeakage, ANumberThatSeparatesTheClassesIsNamed) {
+  Dataset data = test::tiny_data();
+  const RandomStream random(3, 0);
+  std::vector<float> rows;
+  for (int i = 0; i < 45; ++i)
+    rows.push_back(static_cast<float>((data.targets.classes[i] == 0 ? 7 : 0) + 0.1 * random.uniform(i)));
+  data.features = features_from_dense(45, 1, rows);
+  data.features.names = {"made"};
+  ASSERT_EQ(leakage_warnings(data, all_but(45, 5)).size(), 1u);
+}
+
 TEST(FitLeakage, NothingIsSaidOfHonestData) {
   const Dataset data = test::tiny_data();
   EXPECT_THAT(leakage_warnings(data, all_but(45, 10)), ::testing::IsEmpty());

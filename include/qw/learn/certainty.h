@@ -23,6 +23,8 @@ struct Calibration {
 
 // The temperature stays 1 with fewer than 20 validation nodes, and where all of them are right.
 Calibration calibrate(const Targets& targets, std::span<const NodeId> validation, const Scores& scores);
+// Of what is calibrated already, as the mean of several runs: the temperature is 1.
+Calibration calibrate_sets(const Targets& targets, std::span<const NodeId> validation, const Scores& scores);
 
 // The contents of calibration.json.
 nlohmann::ordered_json to_json(const Calibration& calibration);

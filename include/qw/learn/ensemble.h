@@ -12,10 +12,11 @@ namespace QW_PUBLIC qw {
 
 // Which runs of a folder speak for it together, and how loudly: its ensemble.json, made by fit_best().
 struct EnsembleMembers {
-  std::vector<int64_t> runs;    // of the folder
-  std::vector<double> weights;  // of their predictions; above 0
-  std::vector<int64_t> single;  // those of the best candidate alone, all of the same weight
-  Calibration calibration;      // of all together
+  std::vector<int64_t> runs;       // of the folder
+  std::vector<double> weights;     // of their predictions; above 0
+  std::vector<int64_t> single;     // those of the best candidate alone, all of the same weight
+  Calibration calibration;         // of all together
+  Calibration single_calibration;  // of the best candidate alone
 };
 void write_members(const std::filesystem::path& folder, const EnsembleMembers& members);
 // Nothing: the folder has no such file.

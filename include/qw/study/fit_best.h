@@ -24,6 +24,7 @@
 
 #include "qw/core/export.h"
 #include "qw/graph/dataset.h"
+#include "qw/learn/certainty.h"
 #include "qw/learn/metrics.h"
 
 namespace QW_PUBLIC qw {
@@ -87,6 +88,8 @@ struct FitBestResult {
   Metrics validation;                         // of the ensemble, on the validation nodes of all folds
   Metrics test;                               // of the ensemble; empty without test nodes
   Metrics single_test;                        // of the best candidate alone
+  double coverage_asked = 0;                  // of sets and intervals
+  MeasuredCoverage certainty;                 // what they are on the test nodes
   std::vector<FitVerdict> verdicts;           // in the order of docs/fit.md
   std::vector<std::string> warnings;          // of leakage, one sentence each
   std::vector<LearningPoint> learning_curve;  // fewest labels first; empty: there was no time for it

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "data/formats/node_ids.h"
 #include "qw/core/error.h"
+#include "qw/learn/ensemble.h"
 #include "qw/transport/paths.h"
 
 namespace qw::cli {
@@ -309,6 +310,10 @@ std::string as_text(const Explanation& explanation, const OpenedRun& opened,
 
 void explain(const ExplainArguments& arguments, const GlobalOptions& global) {
   const OpenedRun opened = open_run(arguments.run);
+  if (const auto members = read_members(arguments.run.folder); members && !arguments.run.run_is_given) {
+    say(fmt::format("this is run 0, the first of {} that predict together; --run explains another",
+                    members->runs.size()));
+  }
   const Dataset& dataset = opened.dataset;
   const NodeId node = find_node(dataset, arguments.node);
   const Reloaded reloaded = reload(opened.folder, opened.request, opened.memory, dataset);
@@ -355,7 +360,10 @@ void add_explain_command(CLI::App& app, const GlobalOptions& global) {
   command->footer(
       "An amount above 0 raises the score of the class at this node and lowers it as much at the other end "
       "of the path.\nExample: qw explain runs/teams --node ann --class all");
-  command->callback([arguments, &global] { explain(*arguments, global); });
+  command->callback([arguments, command, &global] {
+    arguments->run.run_is_given = command->count("--run") > 0;
+    explain(*arguments, global);
+  });
 }
 
 }  // namespace qw::cli

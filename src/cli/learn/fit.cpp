@@ -95,8 +95,10 @@ class FitReport {
 std::string verdict_text(const FitVerdict& verdict) {
   const bool points = verdict.measure == "accuracy";
   const double scale = points ? 100 : 1;
+  const double difference = scale * verdict.difference;
+  const double shown = std::fabs(difference) < (points ? 0.05 : 0.0005) ? 0 : difference;  // no "-0.0"
   return fmt::format("{} {}: {:+.{}f} +- {:.{}f} {} ({} beside {})\n", verdict.question, verdict.answer,
-                     scale * verdict.difference, points ? 1 : 3, scale * verdict.half_width, points ? 1 : 3,
+                     shown, points ? 1 : 3, scale * verdict.half_width, points ? 1 : 3,
                      points ? "points of accuracy" : "of r2", verdict.candidate, verdict.against);
 }
 
@@ -124,12 +126,19 @@ std::string fit_text(const Dataset& dataset, const FitBestResult& result, const 
         {result.validation[k].first, cell(result.validation), cell(result.test), cell(result.single_test)});
   }
   text += metrics.text();
+  if (std::isfinite(result.certainty.coverage)) {
+    text += fmt::format(
+        "sets for {:g} % of the nodes (--coverage) hold the truth of {:.1f} % of the test nodes\n",
+        100 * result.coverage_asked, 100 * result.certainty.coverage);
+  }
   for (const FitVerdict& verdict : result.verdicts) text += verdict_text(verdict);
   if (!result.learning_curve.empty()) {
     std::vector<std::string> points;
     for (const LearningPoint& point : result.learning_curve)
       points.push_back(fmt::format("{:.4f} from {}", point.score, point.labels));
     text += fmt::format("{} by training labels: {}\n", metric, join(points, ", "));
+  } else {
+    text += "would more labels help? There was no time to ask: --time or --trials give it more\n";
   }
   return text + fmt::format("predictions for all nodes: {}/predictions.csv\n", out);
 }

@@ -138,7 +138,10 @@ DataArguments data_as_trained(const DataArguments& given, const TrainRequest& re
 OpenedRun open_run(const RunArguments& arguments) {
   prepare_libtorch();
   if (!names_data(arguments.data)) refuse_without_data(arguments);
-  const std::string config = (std::filesystem::path(arguments.folder) / "config.json").string();
+  const std::filesystem::path folder = arguments.folder;
+  const std::string config = (folder / "config.json").string();
+  if (std::filesystem::exists(folder / "search") && !std::filesystem::exists(config))
+    fail(fmt::format("{} is not finished; the same qw fit goes on", arguments.folder));
   OpenedRun opened;
   opened.request = read_request(arguments.folder);
   if (arguments.run >= opened.request.runs) {

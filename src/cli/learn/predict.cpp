@@ -48,9 +48,8 @@ Speakers speakers_of(const RunArguments& run, bool ensemble, bool single, const 
   if (members && !run.run_is_given) {
     for (const int64_t member : single ? members->single : members->runs)
       speakers.folders.push_back(finished_run(run.folder, member));
-    if (single) return speakers;
-    speakers.weights = members->weights;
-    speakers.calibration = members->calibration;
+    speakers.calibration = single ? members->single_calibration : members->calibration;
+    if (!single) speakers.weights = members->weights;
     return speakers;
   }
   if (ensemble && opened.request.runs < 2) {

@@ -289,6 +289,10 @@ nlohmann::ordered_json data_json(const DataArguments& data) {
 
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file) {
   DataArguments data;
+  if (json.is_null()) {
+    fail(fmt::format("{} was trained on data in memory: name the data with --edges and --nodes, or --data",
+                     std::filesystem::path(file).parent_path().string()));
+  }
   if (json.is_string()) {
     data.what = json.get<std::string>();
     return data;

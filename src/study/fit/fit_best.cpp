@@ -130,8 +130,9 @@ class Assembly {
     take_over();
     const std::vector<NodeId>& judged = finalists_.judge().nodes();
     const Scores validation = scores_of(dataset_, judged, together(finalists_, choice_));
-    members_.calibration = calibrate(dataset_.targets, judged, validation);
-    members_.calibration.temperature = 1;  // members are calibrated already
+    members_.calibration = calibrate_sets(dataset_.targets, judged, validation);
+    members_.single_calibration = calibrate_sets(
+        dataset_.targets, judged, scores_of(dataset_, judged, finalists_.predicted()[choice_.single]));
     result.validation = measure(dataset_.targets, judged, validation, {options_.metric});
     TrainRequest request = read_request(run_folder(folder_, members_.single.front()));
     request.runs = static_cast<int64_t>(splits_.size());
@@ -149,6 +150,9 @@ class Assembly {
     }
     const std::optional<PredictionSets> sets(std::in_place, dataset_.targets.task, dataset_.targets.width,
                                              ensemble.calibration(), options_.coverage);
+    result.coverage_asked = options_.coverage;
+    result.certainty =
+        measure_coverage(dataset_.targets, test, ensemble.predicted(), ensemble.calibration(), *sets);
     Predictions predictions(dataset_, dataset_.targets, ensemble.scores(), ensemble.calibration(), sets,
                             ensemble.parts());
     predictions.use_ensemble(ensemble.mean(), ensemble.spread());

@@ -16,6 +16,10 @@ nlohmann::ordered_json to_json(const FitBestResult& result) {
                 {"test", metrics_json(result.test)},
                 {"single_test", metrics_json(result.single_test)},
                 {"warnings", result.warnings}};
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  document["coverage"] = {{"asked", result.coverage_asked},
+                          {"test", number(result.certainty.coverage)},
+                          {"size", number(result.certainty.size)}};
   for (const FitVerdict& verdict : result.verdicts) {
     document["verdicts"].push_back({{"question", verdict.question},
                                     {"answer", verdict.answer},
@@ -45,6 +49,10 @@ FitBestResult fit_result_from_json(const nlohmann::ordered_json& document) {
   document.at("folds").get_to(result.folds);
   document.at("seconds").get_to(result.seconds);
   document.at("warnings").get_to(result.warnings);
+  const Json& coverage = document.at("coverage");
+  const auto number = [](const Json& json) { return json.is_number() ? json.get<double>() : std::nan(""); };
+  result.coverage_asked = coverage.at("asked").get<double>();
+  result.certainty = {number(coverage.at("test")), number(coverage.at("size"))};
   result.validation = metrics_from_json(document.at("validation"));
   result.test = metrics_from_json(document.at("test"));
   result.single_test = metrics_from_json(document.at("single_test"));

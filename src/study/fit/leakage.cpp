@@ -120,6 +120,20 @@ std::vector<size_t> bins_of(const std::vector<float>& values) {
   return of_value;
 }
 
+// F1 of telling a class by "at most t" or "more than t", for the best t.
+double best_by_threshold(const std::vector<std::pair<float, int32_t>>& sorted, int32_t which, size_t all) {
+  double best = 0;
+  size_t below = 0;
+  for (size_t k = 0; k + 1 < sorted.size(); ++k) {
+    below += sorted[k].second == which;
+    if (sorted[k].first == sorted[k + 1].first) continue;
+    const size_t said = k + 1, rest = sorted.size() - said;
+    best = std::max({best, 2.0 * static_cast<double>(below) / static_cast<double>(said + all),
+                     2.0 * static_cast<double>(all - below) / static_cast<double>(rest + all)});
+  }
+  return best;
+}
+
 // The class that this feature tells by itself; -1: none.
 int32_t class_told(const std::vector<float>& values, const std::vector<int32_t>& classes, int64_t width) {
   const std::vector<size_t> bins = bins_of(values);
@@ -129,6 +143,9 @@ int32_t class_told(const std::vector<float>& values, const std::vector<int32_t>&
     ++counts[bins[i]][classes[i]];
     ++of_class[classes[i]];
   }
+  std::vector<std::pair<float, int32_t>> sorted;
+  for (size_t i = 0; i < values.size(); ++i) sorted.emplace_back(values[i], classes[i]);
+  std::sort(sorted.begin(), sorted.end());
   for (int32_t each = 0; each < width; ++each) {
     const size_t all = of_class[each];
     if (all < kFewestOfClass || static_cast<double>(all) > kMostOfOneClass * static_cast<double>(bins.size()))
@@ -142,6 +159,7 @@ int32_t class_told(const std::vector<float>& values, const std::vector<int32_t>&
       said += inside;
     }
     if (2.0 * static_cast<double>(hits) >= kGivenAway * static_cast<double>(said + all)) return each;
+    if (best_by_threshold(sorted, each, all) >= kGivenAway) return each;
   }
   return -1;
 }

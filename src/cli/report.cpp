@@ -1,0 +1,40 @@
+#include "qw/report/report.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "core/file.h"
+#include "qw/core/error.h"
+
+namespace qw::cli {
+namespace {
+
+struct ReportArguments {
+  std::string run;
+  std::string out = "report.html";
+  std::string title;
+};
+
+}  // namespace
+
+void add_report_command(CLI::App& app, const GlobalOptions& global) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* command = app.add_subcommand("report", "what a training has to say, as one HTML file");
+  command->add_option("run", arguments->run, "a folder that qw train or qw fit made")
+      ->required()
+      ->type_name("RUN")
+      ->check(not_empty());
+  FieldTable table("qw report");
+  table.add("out", arguments->out, "FILE", "the page");
+  table.add("title", arguments->title, "TEXT", "above it; default: the data and who predicts");
+  add_options(*command, table);
+  command->callback([arguments, &global] {
+    write_file_atomically(arguments->out, report_html({arguments->run}, arguments->title));
+    if (global.json) return print_json({{"report", arguments->out}});
+    print_text(fmt::format("{}\n", arguments->out));
+  });
+}
+
+}  // namespace qw::cli

@@ -1,0 +1,29 @@
+#include "report/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qw {
+
+Series histogram(const std::string& name, std::span<const double> values, int64_t bins) {
+  double low = INFINITY, high = -INFINITY;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  Series series{.name = name};
+  if (low > high) return series;
+  if (low == high) high = low + 1;
+  series.y.assign(bins, 0.0);
+  for (int64_t b = 0; b <= bins; ++b)
+    series.x.push_back(low + (high - low) * static_cast<double>(b) / static_cast<double>(bins));
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    const auto bin = static_cast<int64_t>((value - low) / (high - low) * static_cast<double>(bins));
+    ++series.y[std::min(bin, bins - 1)];
+  }
+  return series;
+}
+
+}  // namespace qw

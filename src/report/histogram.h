@@ -1,0 +1,15 @@
+// How many values are how large.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "qw/report/chart.h"
+
+namespace qw {
+
+// Bins of one width from the smallest to the largest value; what is not finite does not count.
+Series histogram(const std::string& name, std::span<const double> values, int64_t bins);
+
+}  // namespace qw

@@ -1,0 +1,161 @@
+#include "report/page.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/embedded.h"
+#include "core/json.h"
+#include "qw/core/error.h"
+#include "report/drawn_figure.h"
+#include "report/svg.h"
+
+namespace qw {
+namespace {
+
+constexpr size_t kMostTableRows = 200;  // behind a chart; the script has them all
+constexpr size_t kManyRows = 12;        // from which a table can be filtered
+
+std::string cell_number(double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : ""; }
+
+// JSON inside <script>: nothing in it may end the element.
+std::string script_json(const nlohmann::ordered_json& json) {
+  std::string text;
+  for (const char c : json_text(json)) text += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return text;
+}
+
+// The values of a panel: a row for each position or name, a column for each series.
+PageTable values_of(const Panel& panel) {
+  PageTable table{panel.title, {}, {}};
+  const bool named = !panel.categories.empty();
+  const bool matrix = panel.kind == PanelKind::kMatrix;
+  table.columns.push_back({matrix ? panel.y_label : panel.x_label, !named});
+  if (matrix) {
+    for (const std::string& name : panel.categories) table.columns.push_back({name, true});
+    for (const Series& series : panel.series) {
+      std::vector<std::string>& row = table.rows.emplace_back(1, series.name);
+      for (const double value : series.y) row.push_back(cell_number(value));
+    }
+    return table;
+  }
+  const bool several = panel.series.size() > 1 && !named;
+  if (several) table.columns.insert(table.columns.begin(), PageColumn{"series", false});
+  const bool has_spread = !panel.series.empty() && !panel.series.front().spread.empty();
+  if (named) {
+    for (const Series& series : panel.series) {
+      table.columns.push_back({series.name, true});
+      if (has_spread) table.columns.push_back({"±", true});
+    }
+    for (size_t c = 0; c < panel.categories.size(); ++c) {
+      std::vector<std::string>& row = table.rows.emplace_back(1, panel.categories[c]);
+      for (const Series& series : panel.series) {
+        row.push_back(cell_number(series.y[c]));
+        if (has_spread) row.push_back(series.spread.empty() ? "" : cell_number(series.spread[c]));
+      }
+    }
+    return table;
+  }
+  table.columns.push_back({panel.y_label, true});
+  if (has_spread) table.columns.push_back({"±", true});
+  for (const Series& series : panel.series) {
+    for (size_t i = 0; i < series.y.size() && table.rows.size() < kMostTableRows; ++i) {
+      std::vector<std::string>& row = table.rows.emplace_back();
+      if (several) row.push_back(series.name);
+      row.push_back(cell_number(series.x[i]));
+      row.push_back(cell_number(series.y[i]));
+      if (has_spread) row.push_back(series.spread.empty() ? "" : cell_number(series.spread[i]));
+    }
+  }
+  return table;
+}
+
+std::string table_html(const PageTable& table) {
+  const char* many = table.rows.size() > kManyRows ? " class=\"many\"" : "";
+  std::string html = fmt::format("<div class=\"scroll\"><table{}>\n", many);
+  if (!table.caption.empty()) html += fmt::format("<caption>{}</caption>\n", escape_xml(table.caption));
+  html += "<thead><tr>";
+  for (const PageColumn& column : table.columns)
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"number\"" : "",
+                        escape_xml(column.name));
+  html += "</tr></thead>\n<tbody>\n";
+  for (const std::vector<std::string>& row : table.rows) {
+    QW_ASSERT(row.size() == table.columns.size());
+    html += "<tr>";
+    for (size_t c = 0; c < row.size(); ++c)
+      html += fmt::format("<td{}>{}</td>", table.columns[c].is_number ? " class=\"number\"" : "",
+                          escape_xml(row[c]));
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string embedded(const char* name) { return std::string(embedded_page().at(name)); }
+
+}  // namespace
+
+void Page::lead(std::string_view text) {
+  body_ += fmt::format("<p class=\"lead\">{}</p>\n", escape_xml(text));
+}
+
+void Page::warning(std::string_view text) {
+  body_ += fmt::format("<p class=\"warning\"><strong>Note:</strong> {}</p>\n", escape_xml(text));
+}
+
+void Page::section(std::string_view title) {
+  if (in_section_) body_ += "</section>\n";
+  in_section_ = true;
+  body_ += fmt::format("<section id=\"part-{}\">\n<h2>{}</h2>\n", sections_.size(), escape_xml(title));
+  sections_.emplace_back(title);
+}
+
+void Page::paragraph(std::string_view text) { body_ += fmt::format("<p>{}</p>\n", escape_xml(text)); }
+
+void Page::code(std::string_view text) {
+  body_ += fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n", escape_xml(text));
+}
+
+void Page::facts(const std::vector<std::pair<std::string, std::string>>& facts) {
+  body_ += "<dl>\n";
+  for (const auto& [name, value] : facts)
+    body_ += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_xml(name), escape_xml(value));
+  body_ += "</dl>\n";
+}
+
+void Page::table(const PageTable& table) { body_ += table_html(table); }
+
+void Page::chart(const Figure& figure) {
+  const DrawnFigure drawn = draw_figure(figure);
+  const size_t begin = drawn.svg.find("<svg");
+  body_ += fmt::format("<figure class=\"chart\" id=\"chart-{}\">\n", charts_++);
+  body_ += drawn.svg.substr(begin);
+  if (!figure.description.empty())
+    body_ += fmt::format("<figcaption>{}</figcaption>\n", escape_xml(figure.description));
+  body_ += fmt::format("<script type=\"application/json\">{}</script>\n", script_json(drawn.panels));
+  body_ += "<details><summary>Values</summary>\n";
+  for (const Panel& panel : figure.panels) {
+    const PageTable values = values_of(panel);
+    body_ += table_html(values);
+    if (values.rows.size() == kMostTableRows && panel.categories.empty())
+      body_ += fmt::format("<p>The first {} values.</p>\n", kMostTableRows);
+  }
+  body_ += "</details>\n</figure>\n";
+}
+
+std::string Page::html() const {
+  std::string contents;
+  for (size_t i = 0; i < sections_.size(); ++i)
+    contents += fmt::format("<li><a href=\"#part-{}\">{}</a></li>\n", i, escape_xml(sections_[i]));
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'; img-src data:\">\n"
+      "<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1></header>\n"
+      "<nav aria-label=\"Contents\"><ul>\n{2}</ul></nav>\n<main>\n{3}{4}</main>\n"
+      "<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{5}</script>\n</body>\n</html>\n",
+      escape_xml(title_), embedded("page.css"), contents, body_, in_section_ ? "</section>\n" : "",
+      embedded("page.js"));
+}
+
+}  // namespace qw

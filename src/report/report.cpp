@@ -1,0 +1,98 @@
+#include "qw/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "qw/core/error.h"
+#include "report/sections.h"
+
+namespace qw {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string value_of(const Json& object, const char* name) {
+  if (!object.contains(name)) return "";
+  return object.at(name).is_string() ? object.at(name).get<std::string>() : object.at(name).dump();
+}
+
+std::string who_predicts(const RunRecord& record) {
+  if (record.fit) return "The ensemble of qw fit";
+  const Json& config = record.summary.at("config");
+  return fmt::format("{} ({})", value_of(config.at("request"), "model"),
+                     value_of(config.at("learn"), "solver"));
+}
+
+// "yes" -> "the graph helps by 12.0 ± 2.0 points".
+std::string told(const Json& verdict) {
+  const bool points = verdict.at("measure") == "accuracy";
+  const double scale = points ? 100 : 1;
+  return fmt::format("{} {} ({:+.{}f} ± {:.{}f}{}).", verdict.at("question").get<std::string>(),
+                     verdict.at("answer").get<std::string>(), scale * verdict.at("difference").get<double>(),
+                     points ? 1 : 3, scale * verdict.at("half_width").get<double>(), points ? 1 : 3,
+                     points ? " points" : "");
+}
+
+}  // namespace
+
+void add_answer(Page& page, const RunRecord& record) {
+  const std::string metric = record.summary.value("metric", "");
+  const auto& test = record.summary.at("test");
+  std::string text = who_predicts(record);
+  if (test.contains(metric) && test.at(metric).at("mean").is_number()) {
+    const double mean = test.at(metric).at("mean").get<double>();
+    text += metric == "accuracy"
+                ? fmt::format(" predicts {:.0f} of 100 held-out labels", 100 * mean)
+                : fmt::format(" has a {} of {} on held-out nodes", metric, metric_text(metric, mean));
+    const size_t runs = test.at(metric).at("runs").size();
+    if (runs > 1)
+      text += fmt::format(" (mean of {} runs, ± {})", runs,
+                          metric_text(metric, test.at(metric).at("ci95").get<double>()));
+    text += ".";
+  } else {
+    text += " was trained; no node was held out to test it.";
+  }
+  if (record.fit && record.fit->contains("verdicts")) {
+    for (const Json& verdict : record.fit->at("verdicts")) text += " " + told(verdict);
+  }
+  page.lead(text);
+  if (!record.summary.contains("warnings")) return;
+  for (const Json& warning : record.summary.at("warnings")) page.warning(warning.get<std::string>());
+}
+
+void add_reproducing(Page& page, const RunRecord& record) {
+  page.section("Reproducing it");
+  page.code(value_of(record.schema, "command"));
+  const Json& print = record.schema.at("fingerprint");
+  std::vector<std::string> seeds;
+  for (const Json& seed : record.summary.at("seeds")) seeds.push_back(seed.dump());
+  page.facts({{"qw", value_of(record.schema, "qw")},
+              {"folder", record.folder.string()},
+              {"device", value_of(record.summary.at("config").at("request"), "device")},
+              {"split", value_of(record.schema, "split")},
+              {seeds.size() == 1 ? "seed" : "seeds", join(seeds, ", ")}});
+  PageTable table{"Fingerprint of the data (SHA-256)", {{"of", false}, {"is", false}}, {}};
+  for (const char* name : {"graph", "features", "labels"})
+    table.rows.push_back({name, value_of(print, name)});
+  page.table(table);
+}
+
+std::string report_html(const std::vector<std::filesystem::path>& folders, const std::string& title) {
+  if (folders.empty()) fail("a report needs a run folder");
+  const RunRecord record = read_run_record(folders.front());
+  Page page(!title.empty() ? title
+                           : fmt::format("{}: {}", value_of(record.summary, "name"),
+                                         record.fit ? "the best of many" : who_predicts(record)));
+  add_answer(page, record);
+  add_fit(page, record);
+  add_quality(page, record);
+  add_training(page, record);
+  add_data(page, record);
+  add_reproducing(page, record);
+  return page.html();
+}
+
+}  // namespace qw

@@ -1,0 +1,28 @@
+// The parts of a report; each adds a section to the page, or nothing where there is nothing to say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/page.h"
+#include "report/run_record.h"
+
+namespace qw {
+
+// The answer in a sentence or two, and what makes it doubtful.
+void add_answer(Page& page, const RunRecord& record);
+// Sizes, classes by part, degrees, who is linked with whom.
+void add_data(Page& page, const RunRecord& record);
+// Loss and metric by epoch.
+void add_training(Page& page, const RunRecord& record);
+// Metrics beside the baselines, what is taken for what, how sure predictions are.
+void add_quality(Page& page, const RunRecord& record);
+// The race, who speaks, the verdicts, the learning curve.
+void add_fit(Page& page, const RunRecord& record);
+// Command, versions, seeds, fingerprints.
+void add_reproducing(Page& page, const RunRecord& record);
+
+// "83.5 %" of shares, "0.835" of others.
+std::string metric_text(const std::string& metric, double value);
+
+}  // namespace qw
