@@ -31,7 +31,7 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
   table.add("title", arguments->title, "TEXT", "above it; default: the data and who predicts");
   add_options(*command, table);
   command->callback([arguments, &global] {
-    write_file_atomically(arguments->out, report_html({arguments->run}, arguments->title));
+    write_file_atomically(arguments->out, report_html(arguments->run, arguments->title));
     if (global.json) return print_json({{"report", arguments->out}});
     print_text(fmt::format("{}\n", arguments->out));
   });

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMostClasses = 20;
 constexpr int kBins = 10;
+constexpr double kFewestInBin = 5;    // nodes: a share of fewer says nothing
 constexpr size_t kMostPoints = 2000;  // of a cloud
 constexpr size_t kExamples = 15;      // wrong nodes that are named
 
@@ -93,7 +94,7 @@ void add_reliability(Page& page, const PredictedNodes& nodes) {
   for (int bin = 0; bin < kBins; ++bin) {
     bars.x.push_back((bin + 1.0) / kBins);
     bars.y.push_back(count[bin]);
-    if (count[bin] == 0) continue;
+    if (count[bin] < kFewestInBin) continue;
     const double share = right[bin] / count[bin];
     line.x.push_back(sum[bin] / count[bin]);
     line.y.push_back(share);

@@ -26,14 +26,18 @@ std::string who_predicts(const RunRecord& record) {
                      value_of(config.at("learn"), "solver"));
 }
 
-// "yes" -> "the graph helps by 12.0 ± 2.0 points".
-std::string told(const Json& verdict) {
+// "Does the graph help? Yes (+12.0 ± 2.0 points)."
+std::string sentence(const Json& verdict) {
+  const auto begun = [&](const char* name) {
+    std::string text = verdict.at(name).get<std::string>();
+    if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    return text;
+  };
   const bool points = verdict.at("measure") == "accuracy";
   const double scale = points ? 100 : 1;
-  return fmt::format("{} {} ({:+.{}f} ± {:.{}f}{}).", verdict.at("question").get<std::string>(),
-                     verdict.at("answer").get<std::string>(), scale * verdict.at("difference").get<double>(),
-                     points ? 1 : 3, scale * verdict.at("half_width").get<double>(), points ? 1 : 3,
-                     points ? " points" : "");
+  return fmt::format("{} {} ({:+.{}f} ± {:.{}f}{}).", begun("question"), begun("answer"),
+                     scale * verdict.at("difference").get<double>(), points ? 1 : 3,
+                     scale * verdict.at("half_width").get<double>(), points ? 1 : 3, points ? " points" : "");
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ void add_answer(Page& page, const RunRecord& record) {
     const double mean = test.at(metric).at("mean").get<double>();
     text += metric == "accuracy"
                 ? fmt::format(" predicts {:.0f} of 100 held-out labels", 100 * mean)
-                : fmt::format(" has a {} of {} on held-out nodes", metric, metric_text(metric, mean));
+                : fmt::format(" has {} {} on held-out nodes", metric, metric_text(metric, mean));
     const size_t runs = test.at(metric).at("runs").size();
     if (runs > 1)
       text += fmt::format(" (mean of {} runs, ± {})", runs,
@@ -56,7 +60,7 @@ void add_answer(Page& page, const RunRecord& record) {
     text += " was trained; no node was held out to test it.";
   }
   if (record.fit && record.fit->contains("verdicts")) {
-    for (const Json& verdict : record.fit->at("verdicts")) text += " " + told(verdict);
+    for (const Json& verdict : record.fit->at("verdicts")) text += " " + sentence(verdict);
   }
   page.lead(text);
   if (!record.summary.contains("warnings")) return;
@@ -80,9 +84,8 @@ void add_reproducing(Page& page, const RunRecord& record) {
   page.table(table);
 }
 
-std::string report_html(const std::vector<std::filesystem::path>& folders, const std::string& title) {
-  if (folders.empty()) fail("a report needs a run folder");
-  const RunRecord record = read_run_record(folders.front());
+std::string report_html(const std::filesystem::path& folder, const std::string& title) {
+  const RunRecord record = read_run_record(folder);
   Page page(!title.empty() ? title
                            : fmt::format("{}: {}", value_of(record.summary, "name"),
                                          record.fit ? "the best of many" : who_predicts(record)));

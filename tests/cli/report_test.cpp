@@ -1,0 +1,76 @@
+// `qw report` of trainings and fits as a person makes them.
+#include <gmock/gmock.h>
+
+#include "cli/program.h"
+#include "core/file.h"
+
+namespace qw {
+namespace {
+
+using test::expect_refused;
+using test::qw;
+using ::testing::HasSubstr;
+
+class Report : public ::testing::Test {
+ protected:
+  std::string run(const std::vector<std::string>& command) {
+    std::vector<std::string> all = command;
+    all.insert(all.end(), {"--quiet", "--out", folder()});
+    const test::CommandResult result = qw(all);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const test::CommandResult made = qw({"report", folder(), "--out", page()});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(made.out, page() + "\n");
+    return read_file(page());
+  }
+  std::string folder() const { return folder_.path() / "run"; }
+  std::string page() const { return folder_.path() / "report.html"; }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Report, OfATraining) {
+  const std::string html = run({"train", "karate", "--solver", "ce", "--epochs", "20", "--runs", "2"});
+  for (const char* part :
+       {"karate: gcn (ce)", "held-out labels", "What is taken for what", "By epoch", "Neighbours of a node",
+        "Labelled nodes by class", "Who is linked with whom", "qw train karate", "Fingerprint"})
+    EXPECT_THAT(html, HasSubstr(part));
+  const nlohmann::json summary = nlohmann::json::parse(read_file(folder() + "/summary.json"));
+  EXPECT_THAT(html, HasSubstr(fmt::format("{:.0f} of 100 held-out labels",
+                                          100 * summary.at("test").at("accuracy").at("mean").get<double>())));
+}
+
+TEST_F(Report, OfAFit) {
+  const std::string html = run(
+      {"fit", "csbm:nodes=90,degree=6,features=6,classes=3,homophily=0.9", "--trials", "6", "--seed", "3"});
+  for (const char* part :
+       {"The race", "What helps", "Does the graph help? ", "Candidates, best first", "label-propagation"})
+    EXPECT_THAT(html, HasSubstr(part));
+}
+
+TEST_F(Report, OfValues) {
+  std::string nodes = "id,x,score\n", edges = "a,b\n";
+  for (int i = 0; i < 40; ++i) {
+    nodes += fmt::format("n{},{},{}\n", i, i % 7, 0.5 * (i % 7) + 0.1 * (i % 3));
+    edges += fmt::format("n{},n{}\n", i, (i + 1) % 40);
+  }
+  folder_.write("n.csv", nodes);
+  folder_.write("e.csv", edges);
+  const std::string at = folder_.path();
+  const std::string html = run({"train", "--edges", at + "/e.csv", "--nodes", at + "/n.csv", "--id", "id",
+                                "--target", "score", "--task", "regression", "--epochs", "20"});
+  EXPECT_THAT(html, HasSubstr("Predicted against true"));
+  EXPECT_THAT(html, HasSubstr("has r2 "));
+}
+
+TEST_F(Report, WhatIsNoTrainingIsRefused) {
+  expect_refused({"report", folder()}, 1,
+                 "qw: " + folder() + ": there is no such folder; a run is a folder that qw train --out made");
+  ASSERT_EQ(qw({"train", "karate", "--epochs", "3", "--quiet", "--out", folder()}).exit_code, 0);
+  folder_.write("run/schema.json", "{}");
+  EXPECT_EQ(qw({"report", folder(), "--out", page()}).exit_code, 1);
+  EXPECT_FALSE(std::filesystem::exists(page()));
+}
+
+}  // namespace
+}  // namespace qw
