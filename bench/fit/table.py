@@ -99,7 +99,10 @@ def read(job: Job, out: pathlib.Path, metric: str) -> tuple[float, float] | None
 
 
 def table(arguments: argparse.Namespace) -> str:
-    rows = ["| | `qw fit` | best of ours alone | | best network for all | linear |", "| --- | --- | --- | --- | --- | --- |"]
+    rows = [
+        "| | `qw fit` | best of ours alone | | best network for all | linear |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     singles: dict[str, dict[str, tuple[float, float]]] = {}
     fits: dict[str, list[float]] = {}
     linear: dict[str, float] = {}

@@ -1,7 +1,8 @@
 """qw: node labels on graphs by the Quasi-Wasserstein loss.
 
 Without torch: Graph, Dataset, load, read_csv, wasserstein1. With torch: QWLoss, EdgeWeights, nn, ops, accelerate, and
-the estimators NodeClassifier, NodeRegressor, AutoNodeClassifier and AutoNodeRegressor. Torch is imported when it is first needed.
+the estimators NodeClassifier, NodeRegressor, AutoNodeClassifier and AutoNodeRegressor. Torch is imported when it is
+first needed.
 """
 
 from __future__ import annotations
