@@ -54,10 +54,7 @@ class _Auto(_Node):
         self.seed = seed
         self.device = device
         self.verbose = verbose
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {}
+        self.options = {}
 
     def set_params(self, **params: Any) -> _Auto:
         for name, value in params.items():
