@@ -86,6 +86,7 @@ Series series_from(const Json& json, const std::string& where) {
   fields.take("x", series.x);
   fields.take("y", series.y);
   fields.take("spread", series.spread);
+  fields.take("thin", series.thin);
   fields.refuse_others();
   return series;
 }

@@ -90,7 +90,17 @@ void draw_spread(Svg& svg, const Panel& panel, const Plot& plot, const Series& s
   svg.polygon(outline, fmt::format("fill=\"{}\" fill-opacity=\"0.15\"", look.color));
 }
 
+void draw_thin_line(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look) {
+  for (const auto& [begin, end] : shown_runs(panel, series)) {
+    std::vector<Point> points;
+    for (size_t i = begin; i < end; ++i) points.push_back(plot.at(series.x[i], series.y[i]));
+    svg.polyline(points,
+                 fmt::format("stroke=\"{}\" stroke-width=\"0.8\" stroke-opacity=\"0.35\"", look.color));
+  }
+}
+
 void draw_line(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look) {
+  if (series.thin) return draw_thin_line(svg, panel, plot, series, look);
   const auto runs = shown_runs(panel, series);
   for (const auto& run : runs) {
     if (!series.spread.empty()) draw_spread(svg, panel, plot, series, look, run);
@@ -328,13 +338,16 @@ void draw_marks(Svg& svg, const Panel& panel, const Plot& plot, const Looks& loo
   if (panel.kind == PanelKind::kBars) return draw_bars(svg, panel, plot, looks);
   if (panel.kind == PanelKind::kIntervals) return draw_intervals(svg, panel, plot, looks);
   if (panel.kind == PanelKind::kMatrix) return draw_matrix(svg, panel, plot);
-  for (const Series& series : panel.series) {
-    const auto draw = panel.kind == PanelKind::kLines    ? draw_line
-                      : panel.kind == PanelKind::kPoints ? draw_points
-                                                         : draw_histogram;
-    svg.begin_group(series_group(looks.at(series.name)));
-    draw(svg, panel, plot, series, looks.at(series.name));
-    svg.end_group();
+  const auto draw = panel.kind == PanelKind::kLines    ? draw_line
+                    : panel.kind == PanelKind::kPoints ? draw_points
+                                                       : draw_histogram;
+  for (const bool thin : {true, false}) {
+    for (const Series& series : panel.series) {
+      if (series.thin != thin) continue;
+      svg.begin_group(series_group(looks.at(series.name)));
+      draw(svg, panel, plot, series, looks.at(series.name));
+      svg.end_group();
+    }
   }
 }
 

@@ -439,5 +439,19 @@ TEST(Chart, PointsAreNotJoined) {
   EXPECT_EQ(named(parse(to_svg({"Points", "", {panel}, 1})), "circle").size(), 500u);
 }
 
+TEST(Chart, ThinLinesLieBelowTheirMean) {
+  Figure figure;
+  figure.panels = {{.series = {{"all", {0, 1, 2}, {3, 4, 5}, {}},
+                               {"all", {0, 1, 2}, {2, 4, 6}, {}, true},
+                               {"all", {0, 1, 2}, {4, 4, 4}, {}, true}}}};
+  const std::vector<Element> lines = named(parse(to_svg(figure)), "polyline");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_LT(lines[0].number("stroke-width"), 1);
+  EXPECT_LT(lines[1].number("stroke-width"), 1);
+  EXPECT_GT(lines[2].number("stroke-width"), 1) << "the mean comes last, above the others";
+  EXPECT_EQ(lines[0].attributes.at("stroke"), lines[2].attributes.at("stroke"));
+  EXPECT_EQ(named(parse(to_svg(figure)), "circle").size(), 3u) << "markers are the mean's alone";
+}
+
 }  // namespace
 }  // namespace qw

@@ -13,7 +13,7 @@ Figure read(const char* text) { return figure_from_json(ordered_json::parse(text
 TEST(FigureJson, HasTheFieldsOfAFigure) {
   const Figure figure = read(R"({"title": "T", "columns": 1, "panels": [
       {"kind": "bars", "title": "P", "x_label": "x", "y_label": "y", "log_y": true, "categories": ["a", "b"],
-       "spread_style": "whiskers", "series": [{"name": "s", "y": [1, null], "spread": [0.5, 0.25]}]},
+       "spread_style": "whiskers", "series": [{"name": "s", "y": [1, null], "spread": [0.5, 0.25], "thin": true}]},
       {"diagonal": true}]})");
   EXPECT_EQ(figure.title, "T");
   EXPECT_EQ(figure.columns, 1);
@@ -21,6 +21,7 @@ TEST(FigureJson, HasTheFieldsOfAFigure) {
   const Panel& panel = figure.panels[0];
   EXPECT_EQ(panel.kind, PanelKind::kBars);
   EXPECT_EQ(panel.spread_style, SpreadStyle::kWhiskers);
+  EXPECT_TRUE(panel.series.front().thin);
   EXPECT_TRUE(panel.log_y);
   EXPECT_EQ(panel.series[0].y[0], 1);
   EXPECT_TRUE(std::isnan(panel.series[0].y[1]));

@@ -36,6 +36,7 @@ struct Series {
       x{};  // kLines, kPoints: [n] positions; kHistogram: [n + 1] rising edges of bins; else none
   std::vector<double> y{};       // [n]; kBars, kIntervals, kMatrix: one per category
   std::vector<double> spread{};  // [n] half widths around y, or empty; not of histograms
+  bool thin = false;             // of kLines: pale and below the others, as one of many beside their mean
 };
 
 // One pair of axes.
