@@ -19,7 +19,7 @@ ALLOWED = {
     "ops": {"core", "graph", "transport", "kernels"},
     "nn": {"core", "graph", "ops"},
     "learn": {"core", "graph", "transport", "metrics", "baseline", "ops", "nn"},
-    "report": {"core", "graph", "data"},
+    "report": {"core", "graph", "data", "transport", "metrics"},
     "study": {"core", "graph", "metrics", "nn", "learn", "report"},
     "paper": {"core", "learn", "report", "study"},
     "python": {"core", "graph", "data", "transport", "learn", "study"},

@@ -85,9 +85,10 @@ std::vector<Ranked> one_against_rest(const ClassPredictions& p, int64_t c) {
 template <class Area>
 double ranking(const ClassPredictions& p, const Area& area) {
   if (has_nan(p.probability)) return kNothing;
-  if (p.classes == 2) return area(one_against_rest(p, 1));
+  if (p.classes == 2) return area(ranked_groups(one_against_rest(p, 1)));
   std::vector<double> areas(p.classes);
-  parallel_tasks(static_cast<int>(p.classes), [&](int c) { areas[c] = area(one_against_rest(p, c)); });
+  parallel_tasks(static_cast<int>(p.classes),
+                 [&](int c) { areas[c] = area(ranked_groups(one_against_rest(p, c))); });
   return mean_of_known(areas);
 }
 

@@ -80,7 +80,7 @@ double ranking(const LabelPredictions& p, const Area& area) {
       if (weight == 0 || std::isnan(truth)) continue;
       nodes.push_back({p.probability[i * p.labels + c], truth == 1 ? weight : -weight});
     }
-    areas[c] = area(std::move(nodes));
+    areas[c] = area(ranked_groups(std::move(nodes)));
   });
   return mean_of_known(areas);
 }

@@ -17,23 +17,12 @@ void rank(std::vector<Ranked>& nodes) {
   });
 }
 
-// Calls visit(positive, negative) with the weights of each group of equal scores, highest score first.
-template <class Visit>
-void each_group(const std::vector<Ranked>& nodes, const Visit& visit) {
-  for (size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
-    double positive = 0, negative = 0;
-    for (; end < nodes.size() && nodes[end].score == nodes[begin].score; ++end) {
-      const double weight = nodes[end].signed_weight;
-      (weight > 0 ? positive : negative) += std::abs(weight);
-    }
-    visit(positive, negative);
-  }
-}
-
-bool has_both_kinds(const std::vector<Ranked>& nodes) {
-  const auto is_positive = [](const Ranked& node) { return node.signed_weight > 0; };
-  return std::any_of(nodes.begin(), nodes.end(), is_positive) &&
-         !std::all_of(nodes.begin(), nodes.end(), is_positive);
+bool has_both_kinds(const std::vector<RankedGroup>& groups) {
+  const auto has = [&](double RankedGroup::*kind) {
+    return std::any_of(groups.begin(), groups.end(),
+                       [&](const RankedGroup& group) { return group.*kind > 0; });
+  };
+  return has(&RankedGroup::positive) && has(&RankedGroup::negative);
 }
 
 }  // namespace
@@ -100,27 +89,38 @@ double mean_of_known(const std::vector<double>& values) {
   return known == 0 ? kNothing : sum / static_cast<double>(known);
 }
 
-double roc_auc(std::vector<Ranked> nodes) {
-  if (!has_both_kinds(nodes)) return kNothing;
+std::vector<RankedGroup> ranked_groups(std::vector<Ranked> nodes) {
   rank(nodes);
+  std::vector<RankedGroup> groups;
+  for (size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
+    RankedGroup& group = groups.emplace_back();
+    for (; end < nodes.size() && nodes[end].score == nodes[begin].score; ++end) {
+      const double weight = nodes[end].signed_weight;
+      (weight > 0 ? group.positive : group.negative) += std::abs(weight);
+    }
+  }
+  return groups;
+}
+
+double roc_auc(const std::vector<RankedGroup>& groups) {
+  if (!has_both_kinds(groups)) return kNothing;
   double above = 0, negatives = 0, area = 0;
-  each_group(nodes, [&](double positive, double negative) {
+  for (const auto& [positive, negative] : groups) {
     area += negative * (above + 0.5 * positive);
     above += positive;
     negatives += negative;
-  });
+  }
   return area / negatives / above;
 }
 
-double average_precision(std::vector<Ranked> nodes) {
-  if (!has_both_kinds(nodes)) return kNothing;
-  rank(nodes);
+double average_precision(const std::vector<RankedGroup>& groups) {
+  if (!has_both_kinds(groups)) return kNothing;
   double above = 0, all = 0, sum = 0;
-  each_group(nodes, [&](double positive, double negative) {
+  for (const auto& [positive, negative] : groups) {
     above += positive;
     all += positive + negative;
     sum += positive * (above / all);
-  });
+  }
   return sum / above;
 }
 

@@ -44,10 +44,16 @@ struct Ranked {
   double score;
   double signed_weight;
 };
+// Weights of the nodes that share a score: those of the class, and the others.
+struct RankedGroup {
+  double positive = 0, negative = 0;
+};
+// Highest score first.
+std::vector<RankedGroup> ranked_groups(std::vector<Ranked> nodes);
 // Area under the ROC curve (ties count half) and average precision (equal scores are one step). NaN unless
 // both kinds of node occur.
-double roc_auc(std::vector<Ranked> nodes);
-double average_precision(std::vector<Ranked> nodes);
+double roc_auc(const std::vector<RankedGroup>& groups);
+double average_precision(const std::vector<RankedGroup>& groups);
 
 // Log loss of the probability of what is true, clipped to [epsilon, 1 - epsilon].
 inline constexpr double kClip = 2.220446049250313e-16;
