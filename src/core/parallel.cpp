@@ -1,14 +1,12 @@
 #include "qw/core/parallel.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <limits>
 #include <mutex>
-#include <thread>
 
+#include "core/machine.h"
 #include "core/thread_pool.h"
 
 namespace qw {
@@ -16,12 +14,6 @@ namespace {
 
 // More threads than this only cost memory, and the system may refuse to start them.
 constexpr int kMostPerCore = 8;
-
-int usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
 
 std::atomic<int>& configured_threads() {
   static std::atomic<int> count{usable_cores()};

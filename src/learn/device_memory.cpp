@@ -7,18 +7,22 @@
 namespace qw {
 namespace {
 
-DeviceMemory& of_cuda() {
-  static DeviceMemory memory = nullptr;
-  return memory;
+CudaFacts& of_cuda() {
+  static CudaFacts facts;
+  return facts;
 }
 
 }  // namespace
 
-CudaMemoryRegistration::CudaMemoryRegistration(DeviceMemory memory) { of_cuda() = memory; }
+CudaRegistration::CudaRegistration(CudaFacts facts) { of_cuda() = facts; }
 
 int64_t device_memory(const at::Device& device) {
   if (device.is_cpu()) return available_memory();
-  return device.is_cuda() && of_cuda() != nullptr ? of_cuda()(device) : 0;
+  return device.is_cuda() && of_cuda().memory != nullptr ? of_cuda().memory(device) : 0;
+}
+
+std::string device_name(const at::Device& device) {
+  return device.is_cuda() && of_cuda().name != nullptr ? of_cuda().name(device) : "";
 }
 
 // A GPU that is elsewhere can be planned for as well.

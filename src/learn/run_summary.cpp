@@ -5,9 +5,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/machine.h"
 #include "core/text.h"
+#include "learn/device_memory.h"
 #include "learn/run_files.h"
 #include "learn/single_run.h"
+#include "qw/core/version.h"
+#include "qw/learn/memory_plan.h"
 #include "qw/learn/run.h"
 
 namespace qw {
@@ -51,6 +55,16 @@ double mean_of(const std::vector<RunResult>& results, const Metrics& (*part_of)(
 const Metrics& test_of(const RunResult& result) { return result.test; }
 const Metrics& trivial_of(const RunResult& result) { return result.baselines.trivial.test; }
 const Metrics& linear_of(const RunResult& result) { return result.baselines.linear.test; }
+
+// Who trained, for readers of the times; not a part of what makes results the same.
+Json machine_json(const TrainRequest& request) {
+  const BuildInfo build = build_info();
+  return {{"processor", processor_name()},
+          {"cores", usable_cores()},
+          {"gpu", device_name(device_of(request))},
+          {"libtorch", build.libtorch},
+          {"compiler", build.compiler}};
+}
 
 std::string as_share(double value, const MetricInfo& metric) {
   return metric.is_share ? fmt::format("{:.1f} %", 100 * value) : fmt::format("{:.4g}", value);
@@ -127,6 +141,7 @@ nlohmann::ordered_json summary_json(const TrainRequest& request, const Dataset& 
   json["epochs"] = epochs;
   json["best_epoch"] = best;
   json["seeds"] = seeds;
+  json["machine"] = machine_json(request);
   json["step_ms"] = step_ms.empty() ? Json(nullptr) : Json(median(step_ms));
   if (!flows.empty()) json["flow"] = flows;
   return json;

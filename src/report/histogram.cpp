@@ -26,4 +26,22 @@ Series histogram(const std::string& name, std::span<const double> values, int64_
   return series;
 }
 
+Series spread_histogram(const std::string& name, std::span<const double> values, int64_t bins, bool& log) {
+  constexpr double kFar = 100;  // from the smallest to the largest
+  double low = INFINITY, high = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  log = low > 0 && high > kFar * low;
+  if (!log) return histogram(name, values, bins);
+  std::vector<double> logarithms;
+  logarithms.reserve(values.size());
+  for (const double value : values) logarithms.push_back(std::log10(value));
+  Series series = histogram(name, logarithms, bins);
+  for (double& edge : series.x) edge = std::pow(10, edge);
+  return series;
+}
+
 }  // namespace qw

@@ -67,23 +67,6 @@ void add_answer(Page& page, const RunRecord& record) {
   for (const Json& warning : record.summary.at("warnings")) page.warning(warning.get<std::string>());
 }
 
-void add_reproducing(Page& page, const RunRecord& record) {
-  page.section("Reproducing it");
-  page.code(value_of(record.schema, "command"));
-  const Json& print = record.schema.at("fingerprint");
-  std::vector<std::string> seeds;
-  for (const Json& seed : record.summary.at("seeds")) seeds.push_back(seed.dump());
-  page.facts({{"qw", value_of(record.schema, "qw")},
-              {"folder", record.folder.string()},
-              {"device", value_of(record.summary.at("config").at("request"), "device")},
-              {"split", value_of(record.schema, "split")},
-              {seeds.size() == 1 ? "seed" : "seeds", join(seeds, ", ")}});
-  PageTable table{"Fingerprint of the data (SHA-256)", {{"of", false}, {"is", false}}, {}};
-  for (const char* name : {"graph", "features", "labels"})
-    table.rows.push_back({name, value_of(print, name)});
-  page.table(table);
-}
-
 std::string report_html(const std::filesystem::path& folder, const std::string& title) {
   const RunRecord record = read_run_record(folder);
   Page page(!title.empty() ? title
@@ -92,6 +75,7 @@ std::string report_html(const std::filesystem::path& folder, const std::string& 
   add_answer(page, record);
   add_fit(page, record);
   add_quality(page, record);
+  add_transport(page, record);
   add_training(page, record);
   add_data(page, record);
   add_reproducing(page, record);

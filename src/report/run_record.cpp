@@ -9,7 +9,6 @@
 #include "core/json.h"
 #include "core/manifest.h"
 #include "core/text.h"
-#include "data/formats/csv.h"
 #include "data/schema/schema_json.h"
 #include "data/schema/trained_on_file.h"
 #include "qw/core/error.h"
@@ -39,36 +38,6 @@ std::map<std::string, std::vector<double>> read_epochs(const std::filesystem::pa
   return epochs;
 }
 
-PredictedNodes read_predictions(const std::filesystem::path& file) {
-  PredictedNodes nodes;
-  if (!std::filesystem::exists(file)) return nodes;
-  const std::string text = read_file(file);
-  CsvScanner scanner(text, file.string());
-  const std::vector<std::string> names = read_header(scanner).names;
-  const auto place = [&](const char* name) -> std::optional<size_t> {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) return std::nullopt;
-    return found - names.begin();
-  };
-  const auto id = place("id"), prediction = place("prediction"), label = place("label"), part = place("part");
-  const auto confidence = place("confidence"), set = place("set");
-  if (!id || !prediction || !label || !part) return nodes;  // several values for each node
-  std::vector<std::string_view> fields;
-  while (scanner.next(fields)) {
-    if (fields.size() != names.size() || fields[*part] != "test" || fields[*label].empty()) continue;
-    nodes.ids.emplace_back(fields[*id]);
-    nodes.predicted.emplace_back(fields[*prediction]);
-    nodes.labels.emplace_back(fields[*label]);
-    if (confidence) nodes.confidence.push_back(parse_number(fields[*confidence]).value_or(0));
-    if (set) {
-      const std::string_view names_in = fields[*set];
-      nodes.set_size.push_back(
-          names_in.empty() ? 0 : 1 + static_cast<double>(std::count(names_in.begin(), names_in.end(), '|')));
-    }
-  }
-  return nodes;
-}
-
 }  // namespace
 
 std::string RunRecord::class_name(int64_t place) const {
@@ -92,7 +61,10 @@ RunRecord read_run_record(const std::filesystem::path& folder) {
   const size_t runs = std::min(kMostRuns, record.trained_on.splits.size());
   for (size_t run = 0; run < runs; ++run)
     record.epochs.push_back(read_epochs(folder / fmt::format("run-{}", run) / "metrics.jsonl"));
-  record.predicted = read_predictions(summary.predictions_file(0));
+  const std::filesystem::path flow = folder / "run-0" / "flow.safetensors";
+  if (!record.fit && std::filesystem::exists(flow)) record.flow_file = flow;
+  record.predicted =
+      read_predictions(summary.predictions_file(0), record.trained_on, !record.flow_file.empty());
   return record;
 }
 

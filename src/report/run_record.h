@@ -9,15 +9,9 @@
 #include <vector>
 
 #include "qw/data/trained_on.h"
+#include "report/predicted_nodes.h"
 
 namespace qw {
-
-// Test nodes with a label, from predictions.csv.
-struct PredictedNodes {
-  std::vector<std::string> ids, predicted, labels;
-  std::vector<double> confidence;  // empty of values
-  std::vector<double> set_size;    // empty without sets
-};
 
 struct RunRecord {
   std::filesystem::path folder;
@@ -27,7 +21,8 @@ struct RunRecord {
   TrainedOn trained_on;
   // Of each run, by name ("loss", "val"): a value for each epoch.
   std::vector<std::map<std::string, std::vector<double>>> epochs;
-  PredictedNodes predicted;  // of the first run, or all together
+  PredictedNodes predicted;         // of the first run, or all together
+  std::filesystem::path flow_file;  // of the first run; empty: it has no flow
 
   bool has_classes() const { return trained_on.targets.task == Task::kClassification; }
   std::string class_name(int64_t place) const;  // or that of a label or value

@@ -17,9 +17,11 @@ void add_data(Page& page, const RunRecord& record);
 void add_training(Page& page, const RunRecord& record);
 // Metrics beside the baselines, what is taken for what, how sure predictions are.
 void add_quality(Page& page, const RunRecord& record);
+// What the flow carries, whom it moved, its largest paths.
+void add_transport(Page& page, const RunRecord& record);
 // The race, who speaks, the verdicts, the learning curve.
 void add_fit(Page& page, const RunRecord& record);
-// Command, versions, seeds, fingerprints.
+// Command, versions, machine, seeds, fingerprints.
 void add_reproducing(Page& page, const RunRecord& record);
 
 // "83.5 %" of shares, "0.835" of others.

@@ -16,6 +16,7 @@ constexpr Task kTasks[] = {Task::kNone, Task::kClassification, Task::kMultiLabel
 Json column_json(const TableColumn& column) {
   Json json{{"name", column.name}, {"role", column.role}, {"type", column.type}};
   if (!column.values.empty()) json["values"] = column.values;
+  json["missing"] = column.missing;
   if (column.fill) json["fill"] = *column.fill;
   return json;
 }
@@ -26,6 +27,7 @@ TableColumn column_from(const Json& json) {
   json.at("role").get_to(column.role);
   json.at("type").get_to(column.type);
   if (json.contains("values")) json.at("values").get_to(column.values);
+  if (json.contains("missing")) column.missing = json.at("missing").get<int64_t>();
   if (json.contains("fill")) column.fill = json.at("fill").get<double>();
   return column;
 }
