@@ -54,7 +54,7 @@ class GroupsPart {
   }
 
   void add(const NodeGroups& groups) {
-    const std::vector<GroupMean> means = group_means(groups, good_);
+    const std::vector<GroupMean> means = group_means(groups, good_, record_.has_classes());
     Panel panel{.title = fmt::format("By {}", groups.by),
                 .x_label = measure_,
                 .y_label = groups.by,

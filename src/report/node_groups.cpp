@@ -99,11 +99,11 @@ NodeGroups group_by_distance(const Graph& graph, std::span<const NodeId> sources
   return groups;
 }
 
-std::vector<GroupMean> group_means(const NodeGroups& groups, std::span<const double> values) {
+std::vector<GroupMean> group_means(const NodeGroups& groups, std::span<const double> values,
+                                   bool are_shares) {
   struct Sums {
     int64_t count = 0;
     double sum = 0, squares = 0;
-    bool zero_or_one = true;
   };
   std::vector<Sums> sums(groups.names.size());
   for (const bool around_mean : {false, true}) {
@@ -115,14 +115,13 @@ std::vector<GroupMean> group_means(const NodeGroups& groups, std::span<const dou
       if (around_mean) continue;
       ++at.count;
       at.sum += values[i];
-      at.zero_or_one = at.zero_or_one && (values[i] == 0 || values[i] == 1);
     }
   }
   std::vector<GroupMean> means;
   for (const Sums& at : sums) {
     const auto n = static_cast<double>(at.count);
     const double mean = at.count == 0 ? std::nan("") : at.sum / n;
-    if (at.count > 0 && at.zero_or_one) {
+    if (at.count > 0 && are_shares) {
       means.push_back(wilson(at.count, mean));
     } else if (at.count < 2) {
       means.push_back({at.count, mean, std::nan(""), std::nan("")});

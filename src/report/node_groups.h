@@ -28,13 +28,13 @@ NodeGroups group_by_distance(const Graph& graph, std::span<const NodeId> sources
 // [N] edges to the nearest source, whatever their direction; -1: no way.
 std::vector<int> distances_from(const Graph& graph, std::span<const NodeId> sources);
 
-// The mean of some nodes' values with its 95 % interval: Wilson's where all are 0 or 1, else by Student's t,
-// NaN for one value alone.
+// The mean of some nodes' values with its 95 % interval: Wilson's of shares, whose values are 0 or 1, else by
+// Student's t, NaN for one value alone.
 struct GroupMean {
   int64_t nodes = 0;
   double mean = 0, low = 0, high = 0;  // NaN of no nodes
 };
 // Of each group; values [n] that are NaN do not count.
-std::vector<GroupMean> group_means(const NodeGroups& groups, std::span<const double> values);
+std::vector<GroupMean> group_means(const NodeGroups& groups, std::span<const double> values, bool are_shares);
 
 }  // namespace qw
