@@ -35,20 +35,26 @@ std::vector<RankingCurves> curves_of(const RunRecord& record) {
   return curves;
 }
 
+// Whoever ranks by chance has the same precision at any recall.
+Series by_chance(const std::string& name, const RankingCurves& curves) {
+  const auto all = static_cast<double>(curves.positives + curves.negatives);
+  const double share = static_cast<double>(curves.positives) / all;
+  return {.name = name, .x = {0, 1}, .y = {share, share}, .thin = true};
+}
+
 Figure drawn(const RunRecord& record, const std::vector<RankingCurves>& curves) {
   Panel roc{.title = "ROC",
             .x_label = "share of the others that is taken for it",
             .y_label = "share of its own that is found",
             .diagonal = true};
-  Panel precision{.title = "Precision and recall",
-                  .x_label = "recall (share of its own that is found)",
-                  .y_label = "precision (share of the found that is its own)"};
+  Panel precision{.title = "Precision and recall", .x_label = "recall", .y_label = "precision"};
   const bool of_classes = record.has_classes();
   if (curves.size() <= kMostCurves) {
     for (size_t c = 0; c < curves.size(); ++c) {
       const std::string name = record.class_name(static_cast<int64_t>(c));
       roc.series.push_back({.name = name, .x = curves[c].false_positive, .y = curves[c].true_positive});
       precision.series.push_back({.name = name, .x = curves[c].recall, .y = curves[c].precision});
+      precision.series.push_back(by_chance(name, curves[c]));
     }
   } else {
     const MeanCurves mean = mean_curves(curves);
@@ -58,9 +64,10 @@ Figure drawn(const RunRecord& record, const std::vector<RankingCurves>& curves) 
   }
   return {
       of_classes ? "Each class against the rest" : "Each label",
-      fmt::format("Test nodes ranked by probability. Left: the higher above the dashed line, the better{}. "
-                  "The areas below the curves stand in the table; curves are thinned to some {:.0f} points.",
-                  curves.size() > kMostCurves ? "; the mean over all of them" : "", kMostPoints),
+      fmt::format("Test nodes ranked by probability{}. Recall is the share of a class that is found, "
+                  "precision the share of what is found that is of the class. Dashed and thin: ranked by "
+                  "chance. The areas below the curves stand in the table; curves have some {:.0f} points.",
+                  curves.size() > kMostCurves ? ", the mean over all curves" : "", kMostPoints),
       {roc, precision},
       2};
 }

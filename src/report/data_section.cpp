@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "qw/graph/statistics.h"
 #include "report/histogram.h"
+#include "report/marks.h"
 #include "report/quality_parts.h"
 #include "report/sections.h"
 
@@ -77,6 +78,15 @@ Figure class_figure(const RunRecord& record, const std::vector<int64_t>& shown) 
           1};
 }
 
+Extent known_extent(const Targets& targets, int64_t c) {
+  Extent all;
+  for (NodeId node = 0; node < targets.size(); ++node) {
+    const double value = targets.values[node * targets.width + c];
+    if (std::isfinite(value)) all.include(value);
+  }
+  return all;
+}
+
 Figure value_figure(const RunRecord& record) {
   const Targets& targets = record.trained_on.targets;
   Figure figure{"Values by part", "How many nodes have which value.", {}, 2};
@@ -85,10 +95,12 @@ Figure value_figure(const RunRecord& record) {
     Panel panel{.x_label = targets.names.empty() ? "value" : targets.names[c],
                 .y_label = "nodes",
                 .kind = PanelKind::kHistogram};
+    const Extent all = known_extent(targets, c);
     for (const auto& [name, nodes] : parts_of(record)) {
       std::vector<double> values;
       for (const NodeId node : *nodes) values.push_back(targets.values[node * targets.width + c]);
-      if (!values.empty()) panel.series.push_back(histogram(name, values, kBins));
+      if (!values.empty() && !all.empty())
+        panel.series.push_back(histogram_between(name, values, kBins, all.low, all.high));
     }
     figure.panels.push_back(std::move(panel));
   }

@@ -43,10 +43,15 @@ class GroupsPart {
     measure_ = task == Task::kClassification ? "share of nodes that is right"
                : task == Task::kMultiLabel   ? "share of labels that is right"
                                              : "mean absolute error";
-    figure_ = {is_share_ ? "Where predictions are right" : "How large errors are, and where",
-               "Test nodes in groups, with 95 % intervals; in brackets, how many nodes a group has.",
-               {},
-               2};
+    figure_ = {
+        is_share_ ? "Where predictions are right" : "How large errors are, and where",
+        is_share_
+            ? "Test nodes in groups: 95 % intervals (Wilson's) and their middles; the table has the shares. "
+              "In brackets, how many nodes a group has."
+            : "Test nodes in groups: means with 95 % intervals. In brackets, how many nodes a group "
+              "has.",
+        {},
+        2};
     table_ = {
         "Groups of test nodes, with 95 % intervals",
         {{"by", false}, {"group", false}, {"nodes", true}, {measure_, true}, {"from", true}, {"to", true}},
@@ -57,14 +62,15 @@ class GroupsPart {
     const std::vector<GroupMean> means = group_means(groups, good_, record_.has_classes());
     Panel panel{.title = fmt::format("By {}", groups.by),
                 .x_label = measure_,
-                .y_label = groups.by,
+                .y_label = groups.unit,
                 .kind = PanelKind::kIntervals};
     Series series{.name = "test nodes"};
     for (size_t g = 0; g < means.size(); ++g) {
       const GroupMean& mean = means[g];
       if (mean.nodes == 0) continue;
       panel.categories.push_back(fmt::format("{} ({})", groups.names[g], with_thousands(mean.nodes)));
-      series.y.push_back(mean.mean);
+      const bool has_interval = std::isfinite(mean.low);
+      series.y.push_back(has_interval ? (mean.low + mean.high) / 2 : mean.mean);
       series.spread.push_back((mean.high - mean.low) / 2);
       table_.rows.push_back({groups.by, groups.names[g], with_thousands(mean.nodes), text(mean.mean),
                              text(mean.low), text(mean.high)});

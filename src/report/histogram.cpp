@@ -12,14 +12,18 @@ Series histogram(const std::string& name, std::span<const double> values, int64_
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  Series series{.name = name};
-  if (low > high) return series;
+  return low > high ? Series{.name = name} : histogram_between(name, values, bins, low, high);
+}
+
+Series histogram_between(const std::string& name, std::span<const double> values, int64_t bins, double low,
+                         double high) {
   if (low == high) high = low + 1;
+  Series series{.name = name};
   series.y.assign(bins, 0.0);
   for (int64_t b = 0; b <= bins; ++b)
     series.x.push_back(low + (high - low) * static_cast<double>(b) / static_cast<double>(bins));
   for (const double value : values) {
-    if (!std::isfinite(value)) continue;
+    if (!(value >= low && value <= high)) continue;
     const auto bin = static_cast<int64_t>((value - low) / (high - low) * static_cast<double>(bins));
     ++series.y[std::min(bin, bins - 1)];
   }

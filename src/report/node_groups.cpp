@@ -35,7 +35,7 @@ GroupMean wilson(int64_t nodes, double share) {
 }  // namespace
 
 NodeGroups group_by_degree(const Graph& graph, std::span<const NodeId> nodes) {
-  NodeGroups groups{"neighbours", {}, {}};
+  NodeGroups groups{"degree", "neighbours", {}, {}};
   int last = 0;
   for (const NodeId node : nodes) {
     const size_t degree = graph.out().degree(node) + (graph.directed() ? graph.in().degree(node) : 0);
@@ -51,7 +51,8 @@ NodeGroups group_by_degree(const Graph& graph, std::span<const NodeId> nodes) {
 }
 
 NodeGroups group_by_homophily(const Graph& graph, const Targets& targets, std::span<const NodeId> nodes) {
-  NodeGroups groups{"neighbours of the node's own class",
+  NodeGroups groups{"neighbours of its class",
+                    "share of neighbours",
                     {"none", "up to 25 %", "25 to 50 %", "50 to 75 %", "75 % and more", "all"},
                     {}};
   for (const NodeId node : nodes) {
@@ -89,7 +90,7 @@ std::vector<int> distances_from(const Graph& graph, std::span<const NodeId> sour
 
 NodeGroups group_by_distance(const Graph& graph, std::span<const NodeId> sources,
                              std::span<const NodeId> nodes) {
-  NodeGroups groups{"edges to the nearest training label", {}, {}};
+  NodeGroups groups{"distance to training labels", "edges", {}, {}};
   for (int k = 0; k < kFarthest; ++k) groups.names.push_back(fmt::format("{}", k));
   groups.names.push_back(fmt::format("{} or more", kFarthest));
   groups.names.emplace_back("no way");

@@ -12,7 +12,8 @@
 namespace qw {
 
 struct NodeGroups {
-  std::string by;                  // what divides them: "neighbours"
+  std::string by;                  // what divides them: "degree"
+  std::string unit;                // of the names: "neighbours"
   std::vector<std::string> names;  // of the groups, in order
   std::vector<int> of_node;        // the group of each node that was asked for; -1: none
 };

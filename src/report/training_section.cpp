@@ -27,16 +27,19 @@ size_t longest_of(const std::vector<Epochs>& runs, const std::string& key) {
   return longest;
 }
 
-// The mean over the runs that got that far, thinned.
+// The mean over the runs as far as all came, thinned.
 Series mean_of(const std::vector<Epochs>& runs, const std::string& key, const std::string& name) {
-  const size_t longest = longest_of(runs, key);
+  size_t shortest = longest_of(runs, key);
+  for (const Epochs& run : runs) {
+    if (const auto* values = values_of(run, key)) shortest = std::min(shortest, values->size());
+  }
   Series series{.name = name};
-  const size_t stride = 1 + longest / kMostPoints;
-  for (size_t epoch = 0; epoch < longest; epoch += stride) {
+  const size_t stride = 1 + shortest / kMostPoints;
+  for (size_t epoch = 0; epoch < shortest; epoch += stride) {
     double sum = 0, count = 0;
     for (const Epochs& run : runs) {
       const auto* values = values_of(run, key);
-      if (values == nullptr || epoch >= values->size() || !std::isfinite((*values)[epoch])) continue;
+      if (values == nullptr || !std::isfinite((*values)[epoch])) continue;
       sum += (*values)[epoch];
       ++count;
     }
@@ -90,14 +93,14 @@ Figure by_epoch(const RunRecord& record, const std::string& metric) {
     add_lines(quality, record.epochs, key, name);
   add_chosen(quality, record, "val");
   const size_t runs = record.trained_on.splits.size(), drawn = record.epochs.size();
-  std::string text =
-      runs == 1 ? "The nodes that train, validate and test; a mark at the epoch that was chosen."
-                : fmt::format(
-                      "Thick: the mean over {} runs{}, each as far as it came. Thin: each run. Marks: "
-                      "the epoch that was chosen in each.",
-                      drawn, drawn < runs ? fmt::format(" (the first of {})", runs) : "");
+  std::string text = runs == 1
+                         ? "The nodes that train, validate and test; a mark at the epoch that was chosen."
+                         : fmt::format(
+                               "Thick: the mean over {} runs{}, as far as all came. Thin: each run. Marks: "
+                               "the epoch that was chosen in each.",
+                               drawn, drawn < runs ? fmt::format(" (the first of {})", runs) : "");
   if (longest_of(record.epochs, "loss") > kMostPoints) text += " Of long trainings not every epoch is drawn.";
-  return {"By epoch", text, {loss, quality}, 2};
+  return {"By epoch", text, {quality, loss}, 2};
 }
 
 std::string how_it_ended(const RunRecord& record) {

@@ -56,10 +56,12 @@ Figure histogram_of(const StoredFlow& flow, const std::string& counted) {
               .y_label = counted,
               .kind = PanelKind::kHistogram};
   panel.series = {spread_histogram("flow", sizes, kBins, panel.log_x)};
-  return {"Flow over edges",
-          fmt::format("{} {} carry exactly nothing and are not drawn.", of_all(zeros, entries), counted),
-          {panel},
-          1};
+  return {
+      "Flow over edges",
+      fmt::format("How much each edge carries{}. {} are exactly zero and not drawn.",
+                  flow.columns == 1 ? "" : ", once for each class, label or value", of_all(zeros, entries)),
+      {panel},
+      1};
 }
 
 std::string way_text(const RunRecord& record, const std::vector<NodeId>& nodes) {
@@ -78,7 +80,7 @@ void add_paths(Page& page, const RunRecord& record, const StoredFlow& flow) {
   const auto carrying = static_cast<int64_t>(
       std::count_if(flow.values.begin(), flow.values.end(), [](float value) { return value != 0; }));
   if (carrying > kMostTraced) {
-    page.paragraph(fmt::format("Paths are not traced: flow is on {} edges, each class counted, more than {}.",
+    page.paragraph(fmt::format("Paths are not traced: {} flows are not zero, more than {}.",
                                with_thousands(carrying), with_thousands(kMostTraced)));
     return;
   }
@@ -123,7 +125,7 @@ void add_transport(Page& page, const RunRecord& record) {
     page.paragraph("No edge may carry flow.");
     return;
   }
-  page.chart(histogram_of(flow, flow.columns == 1 ? "edges" : "edges, each class counted"));
+  page.chart(histogram_of(flow, flow.columns == 1 ? "edges" : "flows"));
   add_paths(page, record, flow);
 }
 

@@ -73,7 +73,7 @@ TEST(NodeGroups, DistancesAreCountedFromTheNearestSource) {
 }
 
 TEST(GroupMeans, SharesHaveWilsonsInterval) {
-  const NodeGroups groups{"x", {"a", "b", "c"}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, -1}};
+  const NodeGroups groups{"x", "y", {"a", "b", "c"}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, -1}};
   const std::vector<GroupMean> means =
       group_means(groups, std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0}, true);
   EXPECT_EQ(means[0].nodes, 10);
@@ -88,7 +88,7 @@ TEST(GroupMeans, SharesHaveWilsonsInterval) {
 }
 
 TEST(GroupMeans, OtherValuesHaveStudentsInterval) {
-  const NodeGroups groups{"x", {"a", "b"}, {0, 0, 0, 0, 1}};
+  const NodeGroups groups{"x", "y", {"a", "b"}, {0, 0, 0, 0, 1}};
   const std::vector<GroupMean> means =
       group_means(groups, std::vector<double>{1, 2, 3, std::nan(""), 7}, false);
   EXPECT_EQ(means[0].nodes, 3);

@@ -93,13 +93,13 @@ TEST(QualitySection, CountsClasses) {
   expect_row(html, {"a", "2", "3", "100.0 %", "100.0 %"});
   expect_row(html, {"b", "3", "2", "100.0 %", "100.0 %"});
   // By degree: 5 has none and is right; 4 has one and is wrong; 1, 2 of three with two are right.
-  expect_row(html, {"neighbours", "0", "1", "100.0 %", "20.7 %", "100.0 %"});
-  expect_row(html, {"neighbours", "1", "1", "0.0 %", "0.0 %", "79.3 %"});
-  expect_row(html, {"neighbours", "2 to 3", "3", "66.7 %", "20.8 %", "93.9 %"});
-  expect_row(html, {"neighbours of the node's own class", "all", "2", "50.0 %", "9.5 %", "90.5 %"});
-  expect_row(html, {"neighbours of the node's own class", "50 to 75 %", "2", "50.0 %", "9.5 %", "90.5 %"});
-  expect_row(html, {"edges to the nearest training label", "3", "1", "0.0 %", "0.0 %", "79.3 %"});
-  expect_row(html, {"edges to the nearest training label", "no way", "1", "100.0 %", "20.7 %", "100.0 %"});
+  expect_row(html, {"degree", "0", "1", "100.0 %", "20.7 %", "100.0 %"});
+  expect_row(html, {"degree", "1", "1", "0.0 %", "0.0 %", "79.3 %"});
+  expect_row(html, {"degree", "2 to 3", "3", "66.7 %", "20.8 %", "93.9 %"});
+  expect_row(html, {"neighbours of its class", "all", "2", "50.0 %", "9.5 %", "90.5 %"});
+  expect_row(html, {"neighbours of its class", "50 to 75 %", "2", "50.0 %", "9.5 %", "90.5 %"});
+  expect_row(html, {"distance to training labels", "3", "1", "0.0 %", "0.0 %", "79.3 %"});
+  expect_row(html, {"distance to training labels", "no way", "1", "100.0 %", "20.7 %", "100.0 %"});
   expect_row(html, {"3", "a", "b", "0.700"});  // of the wrong ones, the most sure
   EXPECT_THAT(
       html,
@@ -172,8 +172,8 @@ TEST(QualitySection, CountsValues) {
   const std::string html = page_of(record, add_quality);
   // Errors 0, 1, 0, 0, -2: the squares sum to 5, those around the mean to 10.
   expect_row(html, {"value", "5", "0.5", "1", "1", "0.6", "0", "± 1", "80.0 %"});
-  expect_row(html, {"neighbours", "0", "1", "2", "", ""});
-  expect_row(html, {"neighbours", "2 to 3", "3", "0.3333", "-1.101", "1.768"});
+  expect_row(html, {"degree", "0", "1", "2", "", ""});
+  expect_row(html, {"degree", "2 to 3", "3", "0.3333", "-1.101", "1.768"});
   const std::vector<ordered_json> charts = charts_of(html);
   ASSERT_EQ(charts.size(), 2u);
   ASSERT_EQ(charts[0].size(), 3u) << "true, errors, errors by prediction";
@@ -213,9 +213,9 @@ TEST(TrainingSection, RunsAreThinAndTheChosenEpochIsMarked) {
               HasSubstr("Early stopping (patience 2) ended 1 of 2 runs before epoch 4. A step took 2.5 ms"));
   const std::vector<ordered_json> charts = charts_of(html);
   ASSERT_EQ(charts.size(), 1u);
-  const ordered_json loss = charts[0][0]["series"];
+  const ordered_json loss = charts[0][1]["series"];
   ASSERT_EQ(loss.size(), 7u) << "means and two runs of both parts, and the marks";
-  EXPECT_EQ(loss[0]["y"], (ordered_json{3, 2, 1, 0})) << "the mean over the runs that came so far";
+  EXPECT_EQ(loss[0]["y"], (ordered_json{3, 2, 1})) << "the mean, as far as all runs came";
   EXPECT_EQ(loss[1]["y"], (ordered_json{4, 3, 2}));
   EXPECT_EQ(loss[6]["name"], "chosen epoch");
   EXPECT_EQ(loss[6]["x"], (ordered_json{1, nullptr, 2, nullptr}));
