@@ -45,7 +45,7 @@ class GroupsPart {
                                              : "mean absolute error";
     figure_ = {
         is_share_ ? "Where predictions are right" : "How large errors are, and where",
-        is_share_
+        task == Task::kClassification
             ? "Test nodes in groups: 95 % intervals (Wilson's) and their middles; the table has the shares. "
               "In brackets, how many nodes a group has."
             : "Test nodes in groups: means with 95 % intervals. In brackets, how many nodes a group "

@@ -12,6 +12,10 @@ namespace {
 
 constexpr int64_t kMostRows = 200;
 constexpr int64_t kMostBars = 20;
+constexpr const char* kWhat =
+    "Test nodes: the share of what is predicted that is right, the share of what is there that is predicted, "
+    "and "
+    "both in one number.";
 
 // Of test nodes whose label is known.
 struct LabelCounts {
@@ -56,8 +60,8 @@ void add_labels(Page& page, const RunRecord& record) {
                    {"recall", true},
                    {"F1", true}},
                   {}};
-  Panel panel{.x_label = "F1", .y_label = "label", .kind = PanelKind::kIntervals};
-  Series series{.name = "test nodes"};
+  Panel panel{.x_label = "share", .y_label = "label", .kind = PanelKind::kIntervals};
+  Series precision{.name = "precision"}, recall{.name = "recall"}, f1{.name = "F1"};
   for (int64_t c = 0; c < std::min(width, kMostRows); ++c) {
     const LabelCounts counts = count(record, c);
     table.rows.push_back({record.class_name(c), with_thousands(counts.there),
@@ -65,13 +69,14 @@ void add_labels(Page& page, const RunRecord& record) {
                           percent(counts.recall()), percent(counts.f1())});
     if (c >= kMostBars) continue;
     panel.categories.push_back(record.class_name(c));
-    series.y.push_back(counts.f1());
+    precision.y.push_back(counts.precision());
+    recall.y.push_back(counts.recall());
+    f1.y.push_back(counts.f1());
   }
-  panel.series = {std::move(series)};
+  panel.series = {std::move(precision), std::move(recall), std::move(f1)};
   page.chart({"How well each label is found",
-              width <= kMostBars
-                  ? std::string("F1 of the test nodes: 1 is perfect.")
-                  : fmt::format("F1 of the test nodes, the first {} of {} labels.", kMostBars, width),
+              width <= kMostBars ? std::string(kWhat)
+                                 : fmt::format("{} The first {} of {} labels.", kWhat, kMostBars, width),
               {panel},
               1});
   page.table(table);

@@ -53,7 +53,7 @@ NodeGroups group_by_degree(const Graph& graph, std::span<const NodeId> nodes) {
 NodeGroups group_by_homophily(const Graph& graph, const Targets& targets, std::span<const NodeId> nodes) {
   NodeGroups groups{"neighbours of its class",
                     "share of neighbours",
-                    {"none", "up to 25 %", "25 to 50 %", "50 to 75 %", "75 % and more", "all"},
+                    {"none", "up to 25 %", "25 to 50 %", "50 to 75 %", "75 to 100 %", "all"},
                     {}};
   for (const NodeId node : nodes) {
     int64_t labelled = 0, alike = 0;

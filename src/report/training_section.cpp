@@ -103,6 +103,11 @@ Figure by_epoch(const RunRecord& record, const std::string& metric) {
   return {"By epoch", text, {quality, loss}, 2};
 }
 
+std::string duration(double milliseconds) {
+  return milliseconds < 1000 ? fmt::format("{:.3g} ms", milliseconds)
+                             : fmt::format("{:.3g} s", milliseconds / 1000);
+}
+
 std::string how_it_ended(const RunRecord& record) {
   const auto& learn = record.summary.at("config").at("learn");
   const auto most = learn.at("epochs").get<int64_t>(), patience = learn.value("patience", int64_t{0});
@@ -112,12 +117,16 @@ std::string how_it_ended(const RunRecord& record) {
   std::string text;
   if (patience == 0) {
     text = fmt::format("Without early stopping: {} epochs.", most);
+  } else if (epochs.size() == 1) {
+    text = fmt::format("Early stopping (patience {}) {}.", patience,
+                       early == 0 ? fmt::format("did not end the run before epoch {}", most)
+                                  : fmt::format("ended the run after {} epochs", epochs.front().dump()));
   } else {
     text = fmt::format("Early stopping (patience {}) ended {} of {} runs before epoch {}.", patience, early,
                        epochs.size(), most);
   }
   const auto& time = record.summary.at("step_ms");
-  if (time.is_number()) text += fmt::format(" A step took {:.3g} ms (median).", time.get<double>());
+  if (time.is_number()) text += fmt::format(" A step took {} (median).", duration(time.get<double>()));
   return text;
 }
 

@@ -61,7 +61,8 @@ TEST(Curves, PointsAreThoseOfAllThresholds) {
   const Case drawn = draw(7, 60, true);
   const RankingCurves curves = ranking_curves(drawn.ranked, kAll);
   size_t found = 0;
-  for (double threshold = 0; threshold <= 1; threshold += 0.05) {
+  for (int k = 0; k <= 20; ++k) {
+    const double threshold = k / 20.0;
     double right = 0, wrong = 0;
     for (const Ranked& node : drawn.ranked)
       if (node.score >= threshold) (node.signed_weight > 0 ? right : wrong) += 1;

@@ -45,7 +45,7 @@ TEST(NodeGroups, HomophilyIsTheShareOfLabelledNeighboursOfItsClass) {
   EXPECT_EQ(group_of_first({0, 1, 1, 1, 1, 0, -1}), "none");
   EXPECT_EQ(group_of_first({0, 0, 1, 1, 1, 0, -1}), "25 to 50 %");
   EXPECT_EQ(group_of_first({0, 0, 1, -1, 1, 0, -1}), "25 to 50 %") << "a third of those with a label";
-  EXPECT_EQ(group_of_first({0, 0, 0, 0, 1, 0, -1}), "75 % and more");
+  EXPECT_EQ(group_of_first({0, 0, 0, 0, 1, 0, -1}), "75 to 100 %");
   EXPECT_EQ(group_of_first({0, 0, 0, 0, 0, 0, -1}), "all");
   Targets targets{.task = Task::kClassification,
                   .width = 2,

@@ -132,6 +132,7 @@ TEST(QualitySection, ManyClassesAreAMean) {
   }
   record.predicted.split = split;
   record.trained_on = remember(dataset, {split}, "stored");
+  record.schema["data"]["columns"] = ordered_json::array();
   const std::string html = page_of(record, add_quality);
   EXPECT_THAT(html, HasSubstr("mean of 30 classes"));
   EXPECT_THAT(html, HasSubstr("The commonest mistakes of 30 classes, of 28 test nodes that are wrong"));
@@ -221,6 +222,8 @@ TEST(TrainingSection, RunsAreThinAndTheChosenEpochIsMarked) {
   EXPECT_EQ(loss[6]["x"], (ordered_json{1, nullptr, 2, nullptr}));
   EXPECT_EQ(loss[6]["y"], (ordered_json{4, nullptr, 1, nullptr}));
   EXPECT_THAT(html, HasSubstr("stroke-width=\"0.8\" stroke-opacity"));
+  record.summary["step_ms"] = 1234;
+  EXPECT_THAT(page_of(record, add_training), HasSubstr("A step took 1.23 s"));
   record.summary["config"]["learn"]["patience"] = 0;
   EXPECT_THAT(page_of(record, add_training), HasSubstr("Without early stopping: 4 epochs."));
 }
