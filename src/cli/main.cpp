@@ -35,6 +35,7 @@ constexpr HandedOver kHandedOver[] = {{"fit", "the best prediction for a graph i
                                       {"predict", "the labels that a training predicts, as CSV"},
                                       {"eval", "how good a training's predictions are"},
                                       {"explain", "why a node got its label, and by which edges"},
+                                      {"report", "what a training has to say, as one HTML file"},
                                       {"sweep", "search for good options"},
                                       {"presets", "settings that were found by sweeps"},
                                       {"reproduce", "the paper's tables and figures"},
@@ -81,7 +82,6 @@ int main(int argc, char** argv) {
     add_data_command(app, global);
     add_w1_command(app, global);
     add_compare_command(app, global);
-    add_report_command(app, global);
     add_plot_command(app, global);
     for (const HandedOver& each : kHandedOver) app.add_subcommand(each.name, each.summary);  // for --help
   });

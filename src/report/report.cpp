@@ -67,11 +67,11 @@ void add_answer(Page& page, const RunRecord& record) {
   for (const Json& warning : record.summary.at("warnings")) page.warning(warning.get<std::string>());
 }
 
-std::string report_html(const std::filesystem::path& folder, const std::string& title) {
-  const RunRecord record = read_run_record(folder);
-  Page page(!title.empty() ? title
-                           : fmt::format("{}: {}", value_of(record.summary, "name"),
-                                         record.fit ? "the best of many" : who_predicts(record)));
+std::string report_html(const std::filesystem::path& run, const ReportOptions& options) {
+  const RunRecord record = read_run_record(run);
+  Page page(!options.title.empty() ? options.title
+                                   : fmt::format("{}: {}", value_of(record.summary, "name"),
+                                                 record.fit ? "the best of many" : who_predicts(record)));
   add_answer(page, record);
   add_fit(page, record);
   add_quality(page, record);

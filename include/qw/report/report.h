@@ -8,8 +8,13 @@
 
 namespace QW_PUBLIC qw {
 
-// Of a folder that `qw train --out` or `qw fit --out` made. An empty title says what was learned. Throws
-// qw::Error when the folder is no finished training, or is damaged.
-std::string report_html(const std::filesystem::path& folder, const std::string& title = {});
+// What a page shows beside what the folder has.
+struct ReportOptions {
+  std::string title{};  // above the page; empty: what was learned
+};
+
+// Of a folder that `qw train --out` or `qw fit --out` made. Throws qw::Error when the folder is no finished
+// training, or is damaged.
+std::string report_html(const std::filesystem::path& run, const ReportOptions& options = {});
 
 }  // namespace qw

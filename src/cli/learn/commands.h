@@ -12,6 +12,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& global);
 void add_predict_command(CLI::App& app, const GlobalOptions& global);
 void add_eval_command(CLI::App& app, const GlobalOptions& global);
 void add_explain_command(CLI::App& app, const GlobalOptions& global);
+void add_report_command(CLI::App& app, const GlobalOptions& global);
 void add_sweep_command(CLI::App& app, const GlobalOptions& global);
 void add_reproduce_command(CLI::App& app, const GlobalOptions& global);
 void add_presets_command(CLI::App& app, const GlobalOptions& global);

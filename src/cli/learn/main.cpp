@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
         qw::cli::add_predict_command(app, global);
         qw::cli::add_eval_command(app, global);
         qw::cli::add_explain_command(app, global);
+        qw::cli::add_report_command(app, global);
         qw::cli::add_bench_command(app, global);
         qw::cli::add_presets_command(app, global);
 #if QW_SWEEP

@@ -1,0 +1,43 @@
+#include "qw/report/report.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/learn/commands.h"
+#include "core/file.h"
+#include "qw/core/error.h"
+
+namespace qw::cli {
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> runs;
+  std::string out = "report.html";
+  ReportOptions options;
+};
+
+void make_report(const ReportArguments& arguments, const GlobalOptions& global) {
+  if (arguments.runs.size() > 1) fail_usage("qw report: give one folder");
+  write_file_atomically(arguments.out, report_html(arguments.runs.front(), arguments.options));
+  if (global.json) return print_json({{"report", arguments.out}});
+  print_text(fmt::format("{}\n", arguments.out));
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, const GlobalOptions& global) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* command = app.add_subcommand("report", "what a training has to say, as one HTML file");
+  command->add_option("runs", arguments->runs, "folders that qw train or qw fit made")
+      ->required()
+      ->type_name("RUN")
+      ->check(not_empty());
+  FieldTable table("qw report");
+  table.add("out", arguments->out, "FILE", "the page");
+  table.add("title", arguments->options.title, "TEXT", "above it; default: the data and who predicts");
+  add_options(*command, table);
+  command->callback([arguments, &global] { make_report(*arguments, global); });
+}
+
+}  // namespace qw::cli
