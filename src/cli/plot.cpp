@@ -34,8 +34,29 @@ const PlotColumn& column_named(const std::vector<PlotColumn>& columns, const std
   fail_usage(fmt::format("qw plot: {} {}", option, unknown_name(name, known)));
 }
 
+// An axis for each column, or for those of --y; the first row stands out.
+Panel parallel_panel(const std::vector<PlotColumn>& columns, const PlotArguments& arguments) {
+  if (!arguments.x.empty()) fail_usage("qw plot: --x has no use with --kind parallel; --y chooses its axes");
+  std::vector<std::string> names = arguments.y;
+  for (const PlotColumn& column : columns) {
+    if (arguments.y.empty()) names.push_back(column.name);
+  }
+  Panel panel{.kind = PanelKind::kParallel};
+  for (const std::string& name : names) {
+    const PlotColumn& column = column_named(columns, name, "--y");
+    Series& axis = panel.series.emplace_back(Series{.name = name, .y = column.numbers});
+    for (size_t row = 0; column.is_text && row < column.text.size(); ++row) {
+      const auto found = std::find(axis.names.begin(), axis.names.end(), column.text[row]);
+      axis.y[row] = static_cast<double>(found - axis.names.begin());
+      if (found == axis.names.end()) axis.names.push_back(column.text[row]);
+    }
+  }
+  return panel;
+}
+
 // Columns as series, over the first one or that of --x; in a matrix, rows are series.
 Panel panel_of(const std::vector<PlotColumn>& columns, const PlotArguments& arguments) {
+  if (arguments.kind == "parallel") return parallel_panel(columns, arguments);
   const bool counts = arguments.kind == "histogram";
   const PlotColumn& x = arguments.x.empty() ? columns.front() : column_named(columns, arguments.x, "--x");
   std::vector<const PlotColumn*> drawn;

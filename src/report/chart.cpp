@@ -13,12 +13,16 @@
 #include "report/drawn_figure.h"
 #include "report/figure_json.h"
 #include "report/marks.h"
+#include "report/parallel.h"
 #include "report/svg.h"
 
 namespace qw {
 namespace {
 
 constexpr double kFigureWidth = 860;
+constexpr double kPageWidth = 456;     // of a panel on a page: a phone shows it at three quarters of its size
+constexpr double kWidestName = 90;     // that a page makes room for below bars
+constexpr double kNarrowestAxis = 84;  // of parallel ones
 constexpr double kNarrowestPanel = 300;
 constexpr double kMargin = 16;
 constexpr double kTitleSize = 16, kPanelTitleSize = 13, kLabelSize = 12, kTickSize = 11;
@@ -54,6 +58,13 @@ void check(const Panel& panel, const Series& series) {
     case PanelKind::kMatrix:
       expect("categories", panel.categories.size(), n);
       break;
+    case PanelKind::kParallel:
+      expect("values of the first axis", panel.series.front().y.size(), n);
+      if (!series.names.empty() && std::any_of(series.y.begin(), series.y.end(), [&](double value) {
+            return std::isfinite(value) && (value < 0 || value >= static_cast<double>(series.names.size()));
+          }))
+        refuse(fmt::format("a value has none of the {} names", series.names.size()));
+      break;
     case PanelKind::kHistogram:
       if (n == 0 && series.x.empty()) break;
       expect("edges of bins", series.x.size(), n + 1);
@@ -61,6 +72,12 @@ void check(const Panel& panel, const Series& series) {
         refuse("the edges of bins do not rise");
   }
   if (!series.spread.empty()) expect("spreads", series.spread.size(), n);
+}
+
+void check(const Figure& figure) {
+  if (figure.panels.empty()) fail(fmt::format("chart {}: has no panels", in_quotes(figure.title)));
+  if (figure.columns < 1)
+    fail(fmt::format("chart {}: {} columns, at least 1 is needed", in_quotes(figure.title), figure.columns));
 }
 
 bool has_data(const Panel& panel, const Series& series) {
@@ -75,7 +92,14 @@ bool has_data(const Panel& panel) {
                      [&](const Series& series) { return has_data(panel, series); });
 }
 
-bool names_below(PanelKind kind) { return kind == PanelKind::kBars || kind == PanelKind::kMatrix; }
+// What stands below the x axis of bars, a matrix or parallel axes.
+std::vector<std::string> column_names(const Panel& panel) {
+  if (panel.kind != PanelKind::kParallel) return panel.categories;
+  std::vector<std::string> names;
+  for (const Series& series : panel.series) names.push_back(series.name);
+  return names;
+}
+
 bool names_aside(PanelKind kind) { return kind == PanelKind::kIntervals || kind == PanelKind::kMatrix; }
 
 // From top to bottom.
@@ -100,9 +124,10 @@ Axis names_axis(const std::vector<std::string>& names, double width) {
 
 // The names below bars, each in lines that fit its place.
 std::vector<std::vector<std::string>> category_lines(const Panel& panel, double plot_width) {
-  const double slot = plot_width / static_cast<double>(std::max<size_t>(1, panel.categories.size())) - 4;
+  const std::vector<std::string> names = column_names(panel);
+  const double slot = plot_width / static_cast<double>(std::max<size_t>(1, names.size())) - 4;
   std::vector<std::vector<std::string>> lines;
-  for (const std::string& category : panel.categories) {
+  for (const std::string& category : names) {
     lines.push_back(wrap_text(category, kTickSize, slot));
     for (std::string& line : lines.back()) line = fit_text(line, kTickSize, slot);
   }
@@ -172,6 +197,7 @@ nlohmann::ordered_json numbers(const std::vector<double>& values) {
   return list;
 }
 
+// What a page needs to show values under the pointer.
 nlohmann::ordered_json panel_json(const Panel& panel, const Plot& plot, const Looks& looks) {
   const auto axis = [](const Axis& each) { return nlohmann::ordered_json{each.low, each.high, each.log}; };
   nlohmann::ordered_json json{{"kind", panel_kinds()[static_cast<size_t>(panel.kind)]},
@@ -183,6 +209,7 @@ nlohmann::ordered_json panel_json(const Panel& panel, const Plot& plot, const Lo
                               {"y_label", panel.y_label},
                               {"categories", panel.categories},
                               {"series", nlohmann::ordered_json::array()}};
+  if (panel.kind == PanelKind::kParallel) json["axes"] = parallel_json(panel);
   for (const Series& series : panel.series) {
     const auto look = looks.find(series.name);
     json["series"].push_back({{"name", series.name},
@@ -194,6 +221,28 @@ nlohmann::ordered_json panel_json(const Panel& panel, const Plot& plot, const Lo
   return json;
 }
 
+// How much of a figure a drawing has.
+enum class Frame {
+  kWhole,  // title and legend too
+  kPanel,  // one panel for a page, which has these itself
+};
+
+// So wide that most names below it can be read.
+double page_width(const Panel& panel) {
+  if (!names_below(panel.kind)) return kPageWidth;
+  double slot = panel.kind == PanelKind::kParallel ? kNarrowestAxis : 0;
+  for (const std::string& name : column_names(panel)) {
+    for (const std::string& word : split(name, ' '))
+      slot = std::max(slot, std::min(kWidestName, text_width(word, kTickSize) + 8));
+  }
+  return std::clamp(slot * static_cast<double>(column_names(panel).size()) + 80, kPageWidth, kFigureWidth);
+}
+
+// Panels whose axes have numbers, of which a page can show a part.
+bool can_zoom(PanelKind kind) {
+  return kind == PanelKind::kLines || kind == PanelKind::kPoints || kind == PanelKind::kHistogram;
+}
+
 struct LegendEntry {
   std::string name;
   PanelKind kind;
@@ -203,25 +252,45 @@ struct LegendEntry {
 // Where everything stands. All panels have the same margins, so that their axes are in line.
 class Layout {
  public:
-  explicit Layout(const Figure& figure)
+  // `looks` are those of the whole figure, where this is a part of it.
+  Layout(const Figure& figure, Frame frame, Looks looks = {})
       : figure_(figure),
+        frame_(frame),
         columns_(std::min<int>(figure.columns, static_cast<int>(figure.panels.size()))),
-        panel_width_(std::max(kNarrowestPanel, (kFigureWidth - kMargin) / columns_)),
-        width_(kMargin + columns_ * panel_width_) {
+        panel_width_(frame == Frame::kPanel ? page_width(figure.panels.front()) - kMargin
+                                            : std::max(kNarrowestPanel, (kFigureWidth - kMargin) / columns_)),
+        width_(kMargin + columns_ * panel_width_),
+        looks_(std::move(looks)) {
     for (const Panel& panel : figure.panels) add(panel);
     place_legend();
     place_plots();
   }
 
-  nlohmann::ordered_json panels() const {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (size_t p = 0; p < plots_.size(); ++p)
-      all.push_back(panel_json(figure_.panels[p], plots_[p], looks_));
-    return all;
+  double width() const { return width_; }
+  const Looks& looks() const { return looks_; }
+  nlohmann::ordered_json values() const { return panel_json(figure_.panels[0], plots_[0], looks_); }
+
+  std::vector<LegendItem> legend() const {
+    std::vector<LegendItem> items;
+    for (const LegendEntry& entry : legend_) {
+      Svg swatch;
+      draw_swatch(swatch, entry.kind, looks_.at(entry.name), {0, 7});
+      items.push_back({entry.name, looks_.at(entry.name).place,
+                       swatch.piece(kSwatchWidth, 14, "class=\"swatch\" aria-hidden=\"true\"")});
+    }
+    return items;
   }
 
   std::string draw() const {
     Svg svg;
+    if (frame_ == Frame::kWhole) draw_head(svg);
+    for (size_t p = 0; p < plots_.size(); ++p) draw_panel(svg, figure_.panels[p], plots_[p]);
+    return svg.document(width_, height_, figure_.title, figure_.description);
+  }
+
+ private:
+  // Title and legend.
+  void draw_head(Svg& svg) const {
     svg.text({kMargin, kMargin + 0.9 * kTitleSize},
              fit_text(figure_.title, kTitleSize, (width_ - 2 * kMargin) / kBoldness),
              {.size = kTitleSize, .bold = true});
@@ -232,16 +301,14 @@ class Layout {
                {.size = kLabelSize});
       svg.end_group();
     }
-    for (size_t p = 0; p < plots_.size(); ++p) draw_panel(svg, figure_.panels[p], plots_[p]);
-    return svg.document(width_, height_, figure_.title, figure_.description);
   }
 
- private:
   // Takes up a panel's names and scales.
   void add(const Panel& panel) {
     for (const Series& series : panel.series) {
       check(panel, series);
-      if (panel.kind == PanelKind::kMatrix) continue;  // its rows have no colours
+      const bool has_colors = panel.kind != PanelKind::kMatrix && panel.kind != PanelKind::kParallel;
+      if (!has_colors) continue;
       looks_.try_emplace(series.name, look_of(static_cast<int>(looks_.size())));
       const bool listed = std::any_of(legend_.begin(), legend_.end(),
                                       [&](const LegendEntry& entry) { return entry.name == series.name; });
@@ -252,8 +319,9 @@ class Layout {
     const int most_x = static_cast<int>(panel_width_ / kTickRoom);
     Plot plot;
     plot.x = x.empty() ? make_axis(0, 1, false, most_x) : make_axis(x.low, x.high, panel.log_x, most_x);
-    plot.y = names_aside(panel.kind) ? names_axis(row_names(panel), kMostNameWidth * panel_width_)
-             : y.empty()             ? make_axis(0, 1, false, kMostRows)
+    plot.y = panel.kind == PanelKind::kParallel ? Axis{}
+             : names_aside(panel.kind)          ? names_axis(row_names(panel), kMostNameWidth * panel_width_)
+             : y.empty()                        ? make_axis(0, 1, false, kMostRows)
                          : make_axis(y.low, y.high, panel.log_y, panel.log_y ? kMostDecades : kMostRows);
     plot.inset = panel.kind == PanelKind::kLines || panel.kind == PanelKind::kPoints ? kInset : 0;
     plots_.push_back(std::move(plot));
@@ -265,8 +333,9 @@ class Layout {
 
   // In rows below the title; one name alone needs none.
   void place_legend() {
-    top_ = kMargin + (figure_.title.empty() ? 0 : kTitleSize * kLineHeight + 4);
     if (legend_.size() < 2) legend_.clear();
+    if (frame_ == Frame::kPanel) return;
+    top_ = kMargin + (figure_.title.empty() ? 0 : kTitleSize * kLineHeight + 4);
     double x = kMargin;
     for (LegendEntry& entry : legend_) {
       const double width = kSwatchWidth + 6 + text_width(legend_text(entry.name), kLabelSize);
@@ -323,23 +392,30 @@ class Layout {
     svg.text({middle, plot.bottom() + x_label_depth(label_lines(panel, plot.width))},
              fit_text(panel.x_label, kLabelSize, plot.width),
              {.size = kLabelSize, .anchor = Anchor::kMiddle});
+    const bool has_window = frame_ == Frame::kPanel && can_zoom(panel.kind) && has_data(panel);
+    if (has_window) svg.begin_group("class=\"ticks\"");
     draw_y_ticks(svg, plot, panel.kind != PanelKind::kMatrix);
     if (names_below(panel.kind)) {
       draw_categories(svg, panel, plot);
     } else {
       draw_x_ticks(svg, plot);
     }
+    if (has_window) svg.end_group();
     if (!has_data(panel)) {
       svg.text({middle, plot.top + plot.height / 2}, "no data",
                {.size = kLabelSize, .anchor = Anchor::kMiddle, .color = kTickColor});
     } else {
+      if (has_window) svg.begin_window({plot.left, plot.top}, plot.width, plot.height);
       draw_marks(svg, panel, plot, looks_);
+      if (has_window) svg.end_window();
     }
+    if (panel.kind == PanelKind::kParallel) return;  // has axes of its own
     svg.line({plot.left, plot.bottom()}, {plot.left + plot.width, plot.bottom()}, kAxisLine);
     svg.line({plot.left, plot.top}, {plot.left, plot.bottom()}, kAxisLine);
   }
 
   const Figure& figure_;
+  Frame frame_;
   int columns_;
   double panel_width_, width_;
   double height_ = 0, top_ = 0;  // of the figure; of the first row of panels
@@ -352,13 +428,23 @@ class Layout {
 }  // namespace
 
 DrawnFigure draw_figure(const Figure& figure) {
-  if (figure.panels.empty()) fail(fmt::format("chart {}: has no panels", in_quotes(figure.title)));
-  if (figure.columns < 1)
-    fail(fmt::format("chart {}: {} columns, at least 1 is needed", in_quotes(figure.title), figure.columns));
-  const Layout layout(figure);
-  return {layout.draw(), layout.panels()};
+  check(figure);
+  const Layout whole(figure, Frame::kWhole);
+  DrawnFigure drawn{{}, whole.legend()};
+  for (const Panel& panel : figure.panels) {
+    const bool named = !panel.title.empty() && panel.title != figure.title;
+    const Figure alone{
+        named ? figure.title + ": " + panel.title : figure.title, figure.description, {panel}, 1};
+    const Layout layout(alone, Frame::kPanel, whole.looks());
+    const std::string document = layout.draw();
+    drawn.panels.push_back({document.substr(document.find("<svg")), layout.width(), layout.values()});
+  }
+  return drawn;
 }
 
-std::string to_svg(const Figure& figure) { return draw_figure(figure).svg; }
+std::string to_svg(const Figure& figure) {
+  check(figure);
+  return Layout(figure, Frame::kWhole).draw();
+}
 
 }  // namespace qw

@@ -14,7 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // In the order of PanelKind.
-const std::vector<std::string> kKinds{"lines", "points", "bars", "histogram", "intervals", "matrix"};
+const std::vector<std::string> kKinds{"lines",     "points", "bars",    "histogram",
+                                      "intervals", "matrix", "parallel"};
 const std::vector<std::string> kSpreadStyles{"band", "whiskers"};  // and of SpreadStyle
 
 // Takes the fields of an object one by one; what is left over is unknown.
@@ -87,6 +88,7 @@ Series series_from(const Json& json, const std::string& where) {
   fields.take("y", series.y);
   fields.take("spread", series.spread);
   fields.take("thin", series.thin);
+  fields.take("names", series.names);
   fields.refuse_others();
   return series;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "report/parallel.h"
 
 namespace qw {
 namespace {
@@ -18,9 +19,9 @@ constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
 constexpr const char* kWhiskerColor = "#222222";
 constexpr const char* kReference = "stroke=\"#888888\" stroke-width=\"1\" stroke-dasharray=\"4 3\"";
 constexpr double kMarkerSize = 3.4, kSmallMarker = 2;
-constexpr double kDarkShare = 0.55;  // of the largest value, where a cell's number turns white
-constexpr size_t kMostMarkers = 40;  // more on a line hide it
-constexpr double kCap = 3;           // half the width of a whisker's end
+constexpr double kFaintest = 0.06, kFullest = 0.7;  // shades of cells: dark text can be read on all
+constexpr size_t kMostMarkers = 40;                 // more on a line hide it
+constexpr double kCap = 3;                          // half the width of a whisker's end
 constexpr double kWidestBar = 64;
 constexpr double kValueSize = 11;  // of the numbers above bars
 
@@ -42,7 +43,7 @@ std::vector<std::pair<size_t, size_t>> shown_runs(const Panel& panel, const Seri
 
 void draw_marker(Svg& svg, Point at, const Look& look) {
   const std::string attributes =
-      fmt::format("fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"0.8\"", look.color);
+      fmt::format("class=\"marker\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"0.8\"", look.color);
   const double size = kMarkerSize;
   switch (look.marker) {
     case 0:
@@ -120,7 +121,8 @@ void draw_line(Svg& svg, const Panel& panel, const Plot& plot, const Series& ser
 // Many are small and let others shine through.
 void draw_points(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look) {
   const bool many = series.y.size() > kMostMarkers;
-  const std::string attributes = fmt::format("fill=\"{}\" fill-opacity=\"0.35\"", look.color);
+  const std::string attributes =
+      fmt::format("class=\"marker\" fill=\"{}\" fill-opacity=\"0.35\"", look.color);
   for (size_t i = 0; i < series.y.size(); ++i) {
     if (!is_shown(panel, series, i)) continue;
     const Point at = plot.at(series.x[i], series.y[i]);
@@ -211,7 +213,7 @@ void draw_intervals(Svg& svg, const Panel& panel, const Plot& plot, const Looks&
   }
 }
 
-// Dark on light where few stand, light on dark where many do.
+// The more, the darker.
 void draw_matrix(Svg& svg, const Panel& panel, const Plot& plot) {
   const Extent extent = y_extent(panel);
   const double width = plot.width / static_cast<double>(panel.categories.size());
@@ -224,13 +226,12 @@ void draw_matrix(Svg& svg, const Panel& panel, const Plot& plot) {
       const Point corner{plot.left + static_cast<double>(c) * width,
                          plot.top + static_cast<double>(r) * height};
       svg.rectangle({corner.x + 0.5, corner.y + 0.5}, width - 1, height - 1,
-                    fmt::format("fill=\"{}\" fill-opacity=\"{:.2f}\"", kColors[0], 0.06 + 0.94 * share));
+                    fmt::format("fill=\"{}\" fill-opacity=\"{:.2f}\"", kColors[0],
+                                kFaintest + (kFullest - kFaintest) * share));
       const std::string label = with_true_minus(short_number(value));
       if (text_width(label, kValueSize) > width - 4) continue;
       svg.text({corner.x + width / 2, corner.y + height / 2 + 0.36 * kValueSize}, label,
-               {.size = kValueSize,
-                .anchor = Anchor::kMiddle,
-                .color = share > kDarkShare ? "#ffffff" : "#222222"});
+               {.size = kValueSize, .anchor = Anchor::kMiddle});
     }
   }
 }
@@ -261,6 +262,10 @@ void make_room(Extent& extent, const Panel& panel) {
 
 }  // namespace
 
+bool names_below(PanelKind kind) {
+  return kind == PanelKind::kBars || kind == PanelKind::kMatrix || kind == PanelKind::kParallel;
+}
+
 Look look_of(int place) {
   constexpr int kMarkers = 5;
   return {kColors[place % static_cast<int>(std::size(kColors))], place % kMarkers, place};
@@ -286,6 +291,8 @@ bool is_shown(const Panel& panel, const Series& series, size_t i) {
     case PanelKind::kBars:
     case PanelKind::kMatrix:
       return i < series.y.size() && can_show(series.y[i], panel.log_y);
+    case PanelKind::kParallel:
+      return can_show(series.y[i], false);
     case PanelKind::kHistogram:
       break;
   }
@@ -295,7 +302,7 @@ bool is_shown(const Panel& panel, const Series& series, size_t i) {
 
 Extent x_extent(const Panel& panel) {
   Extent extent;
-  if (panel.kind == PanelKind::kBars || panel.kind == PanelKind::kMatrix) return extent;
+  if (names_below(panel.kind)) return extent;
   if (panel.kind == PanelKind::kIntervals) {
     for (const Series& series : panel.series) {
       for (size_t i = 0; i < series.y.size(); ++i) {
@@ -338,6 +345,7 @@ void draw_marks(Svg& svg, const Panel& panel, const Plot& plot, const Looks& loo
   if (panel.kind == PanelKind::kBars) return draw_bars(svg, panel, plot, looks);
   if (panel.kind == PanelKind::kIntervals) return draw_intervals(svg, panel, plot, looks);
   if (panel.kind == PanelKind::kMatrix) return draw_matrix(svg, panel, plot);
+  if (panel.kind == PanelKind::kParallel) return draw_parallel(svg, panel, plot);
   const auto draw = panel.kind == PanelKind::kLines    ? draw_line
                     : panel.kind == PanelKind::kPoints ? draw_points
                                                        : draw_histogram;

@@ -28,6 +28,9 @@ struct Look {
   int marker;
   int place;
 };
+// Whether names stand below the x axis instead of numbers: of categories, or of the axes themselves.
+bool names_below(PanelKind kind);
+
 // What belongs to a series, for pages that hide it: <g class="series" data-series="PLACE">.
 std::string series_group(const Look& look);
 Look look_of(int place);

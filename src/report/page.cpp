@@ -25,8 +25,23 @@ std::string script_json(const nlohmann::ordered_json& json) {
   return text;
 }
 
+// A row for each line across the axes.
+PageTable values_of_lines(const Panel& panel) {
+  PageTable table{panel.title, {}, {}};
+  for (const Series& axis : panel.series) table.columns.push_back({axis.name, axis.names.empty()});
+  for (size_t i = 0; i < panel.series.front().y.size() && i < kMostTableRows; ++i) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    for (const Series& axis : panel.series) {
+      const bool named = !axis.names.empty() && std::isfinite(axis.y[i]);
+      row.push_back(named ? axis.names[static_cast<size_t>(axis.y[i])] : cell_number(axis.y[i]));
+    }
+  }
+  return table;
+}
+
 // The values of a panel: a row for each position or name, a column for each series.
 PageTable values_of(const Panel& panel) {
+  if (panel.kind == PanelKind::kParallel && !panel.series.empty()) return values_of_lines(panel);
   PageTable table{panel.title, {}, {}};
   const bool named = !panel.categories.empty();
   const bool matrix = panel.kind == PanelKind::kMatrix;
@@ -90,6 +105,18 @@ std::string table_html(const PageTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
+// Entries are buttons that hide a series; without the script they do nothing.
+std::string legend_html(const std::vector<LegendItem>& legend) {
+  if (legend.empty()) return "";
+  std::string html = "<ul class=\"legend\">\n";
+  for (const LegendItem& item : legend)
+    html += fmt::format(
+        "<li><button type=\"button\" data-series=\"{}\" "
+        "aria-pressed=\"true\">{}<span>{}</span></button></li>\n",
+        item.place, item.swatch, escape_xml(item.name));
+  return html + "</ul>\n";
+}
+
 std::string embedded(const char* name) { return std::string(embedded_page().at(name)); }
 
 }  // namespace
@@ -126,17 +153,22 @@ void Page::table(const PageTable& table) { body_ += table_html(table); }
 
 void Page::chart(const Figure& figure) {
   const DrawnFigure drawn = draw_figure(figure);
-  const size_t begin = drawn.svg.find("<svg");
   body_ += fmt::format("<figure class=\"chart\" id=\"chart-{}\">\n", charts_++);
-  body_ += drawn.svg.substr(begin);
-  if (!figure.description.empty())
-    body_ += fmt::format("<figcaption>{}</figcaption>\n", escape_xml(figure.description));
-  body_ += fmt::format("<script type=\"application/json\">{}</script>\n", script_json(drawn.panels));
+  body_ += fmt::format("<figcaption><strong>{}</strong>{}</figcaption>\n", escape_xml(figure.title),
+                       figure.description.empty() ? "" : " " + escape_xml(figure.description));
+  body_ += legend_html(drawn.legend);
+  nlohmann::ordered_json values = nlohmann::ordered_json::array();
+  body_ += "<div class=\"panels\">\n";
+  for (const DrawnPanel& panel : drawn.panels) {
+    body_ += fmt::format("<div class=\"panel\" style=\"--width: {:.0f}\">{}</div>\n", panel.width, panel.svg);
+    values.push_back(panel.values);
+  }
+  body_ += fmt::format("</div>\n<script type=\"application/json\">{}</script>\n", script_json(values));
   body_ += "<details><summary>Values</summary>\n";
   for (const Panel& panel : figure.panels) {
-    const PageTable values = values_of(panel);
-    body_ += table_html(values);
-    if (values.rows.size() == kMostTableRows && panel.categories.empty())
+    const PageTable table = values_of(panel);
+    body_ += table_html(table);
+    if (table.rows.size() == kMostTableRows && panel.categories.empty())
       body_ += fmt::format("<p>The first {} values.</p>\n", kMostTableRows);
   }
   body_ += "</details>\n</figure>\n";

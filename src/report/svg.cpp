@@ -22,6 +22,12 @@ std::string valid_utf8(std::string_view text) {
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
+// Characters that change the direction of all that follows: U+202A to U+202E, U+2066 to U+2069.
+bool turns_text_around(std::string_view character) {
+  return (character >= "\xE2\x80\xAA" && character <= "\xE2\x80\xAE") ||
+         (character >= "\xE2\x81\xA6" && character <= "\xE2\x81\xA9");
+}
+
 std::string points_text(const std::vector<Point>& points) {
   std::string text;
   for (const Point& point : points) {
@@ -39,8 +45,15 @@ std::string coordinate(double value) {
 }
 
 std::string escape_xml(std::string_view text) {
+  const std::string valid = valid_utf8(text);
   std::string escaped;
-  for (const char c : valid_utf8(text)) {
+  for (size_t i = 0; i < valid.size(); ++i) {
+    if (turns_text_around(std::string_view(valid).substr(i, 3))) {
+      escaped += kUnknownCharacter;
+      i += 2;
+      continue;
+    }
+    const char c = valid[i];
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -145,6 +158,23 @@ void Svg::text(Point at, std::string_view text, const TextStyle& style) {
 void Svg::begin_group(std::string_view attributes) { body_ += fmt::format("<g {}>\n", attributes); }
 
 void Svg::end_group() { body_ += "</g>\n"; }
+
+void Svg::begin_window(Point corner, double width, double height) {
+  const std::string x = coordinate(corner.x), y = coordinate(corner.y), w = coordinate(width),
+                    h = coordinate(height);
+  body_ += fmt::format(
+      "<svg class=\"window\" x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
+      "viewBox=\"{0} {1} {2} {3}\" overflow=\"visible\">\n<g class=\"marks\">\n",
+      x, y, w, h);
+}
+
+void Svg::end_window() { body_ += "</g>\n</svg>\n"; }
+
+std::string Svg::piece(double width, double height, std::string_view attributes) const {
+  const std::string w = coordinate(width), h = coordinate(height);
+  return fmt::format("<svg {2} width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">{3}</svg>", w, h,
+                     attributes, body_);
+}
 
 std::string Svg::document(double width, double height, std::string_view title,
                           std::string_view description) const {

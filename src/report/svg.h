@@ -35,17 +35,23 @@ class Svg {
   // What follows, until end_group(), belongs together.
   void begin_group(std::string_view attributes);
   void end_group();
+  // What follows, until end_window(), is in <g class="marks"> inside an <svg class="window"> of this place,
+  // so that a page can move it and cut off what leaves the window.
+  void begin_window(Point corner, double width, double height);
+  void end_window();
 
   // The document, with a title and a description that programs read aloud.
   std::string document(double width, double height, std::string_view title,
                        std::string_view description) const;
+  // All of it as one element: <svg ATTRIBUTES ...>.
+  std::string piece(double width, double height, std::string_view attributes) const;
 
  private:
   std::string body_;
 };
 
 std::string coordinate(double value);           // 12.3456 -> "12.35", 3.0 -> "3", -0.001 -> "0"
-std::string escape_xml(std::string_view text);  // what XML cannot hold becomes U+FFFD
+std::string escape_xml(std::string_view text);  // what XML cannot hold, or turns text around: U+FFFD
 
 // About as wide as a sans-serif font draws it.
 double text_width(std::string_view text, double size);

@@ -394,8 +394,8 @@ TEST(Chart, MatrixCellsAreAsDarkAsTheirValues) {
   expect_inside_the_page(svg);
   const std::vector<Element> cells = bars_of(parse(svg));
   ASSERT_EQ(cells.size(), 3u);  // nothing is drawn where there is no number
-  EXPECT_NEAR(cells[0].number("fill-opacity"), 1, 1e-9);
-  EXPECT_NEAR(cells[1].number("fill-opacity"), 0.06 + 0.94 / 4, 0.006);
+  EXPECT_NEAR(cells[0].number("fill-opacity"), 0.7, 1e-9);
+  EXPECT_NEAR(cells[1].number("fill-opacity"), 0.06 + 0.64 / 4, 0.006);
   EXPECT_NEAR(cells[2].number("fill-opacity"), 0.06, 1e-9);
   EXPECT_LT(cells[0].number("x"), cells[1].number("x"));
   EXPECT_LT(cells[0].number("y"), cells[2].number("y"));

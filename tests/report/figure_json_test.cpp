@@ -46,7 +46,7 @@ TEST(FigureJson, WhatIsWrongIsNamed) {
   EXPECT_EQ(refusal("[]"), "f.json: is no JSON object");
   EXPECT_EQ(refusal(R"({"kind": "bar"})"),
             "f.json: kind 'bar' is unknown; did you mean 'bars'? known: lines, points, bars, histogram, "
-            "intervals, matrix");
+            "intervals, matrix, parallel");
   EXPECT_EQ(refusal(R"({"panels": [{"titel": "x"}]})").substr(0, 65),
             "f.json: panel 0: 'titel' is unknown; did you mean 'title'? known:");
   EXPECT_EQ(refusal(R"({"title": 3})"), "f.json: 'title' is of the wrong kind");

@@ -61,7 +61,7 @@ TEST(Page, AChartHasItsValuesBehindIt) {
   matrix.series = {{.name = "a", .y = {3, 1}}, {.name = "b", .y = {0, 5}}};
   page.chart({"Two", "what it shows", {lines, matrix}, 2});
   const std::string html = page.html();
-  EXPECT_NE(html.find("<figcaption>what it shows</figcaption>"), std::string::npos);
+  EXPECT_NE(html.find("<figcaption><strong>Two</strong> what it shows</figcaption>"), std::string::npos);
   EXPECT_NE(html.find("<tr><td>train</td><td class=\"number\">1</td><td class=\"number\">0.25</td><td "
                       "class=\"number\">0.2</td></tr>"),
             std::string::npos);

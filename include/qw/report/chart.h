@@ -1,5 +1,5 @@
-// Charts as SVG: panels of lines, points, bars, histograms, intervals or a matrix under one title and one
-// legend.
+// Charts as SVG: panels of lines, points, bars, histograms, intervals, a matrix or parallel axes under one
+// title and one legend.
 //
 // Colours are those of Okabe and Ito, which colour-blind readers can tell apart; lines have markers besides.
 // The background is white, so that a figure reads on dark pages too. The same figure gives the same bytes.
@@ -21,6 +21,7 @@ enum class PanelKind {
   kHistogram,
   kIntervals,  // names down the side, and values with their spreads beside them
   kMatrix,     // a row for each series, a column for each category, a shade and a number for each value
+  kParallel,   // an axis for each series, a line across them for each entry; the first entry stands out
 };
 
 // How half widths around values are drawn.
@@ -34,9 +35,10 @@ struct Series {
   std::string name{};  // series of one name, in whatever panels, have one colour and one entry in the legend
   std::vector<double>
       x{};  // kLines, kPoints: [n] positions; kHistogram: [n + 1] rising edges of bins; else none
-  std::vector<double> y{};       // [n]; kBars, kIntervals, kMatrix: one per category
-  std::vector<double> spread{};  // [n] half widths around y, or empty; not of histograms
-  bool thin = false;             // of kLines: pale and below the others, as one of many beside their mean
+  std::vector<double> y{};           // [n]; kBars, kIntervals, kMatrix: one per category
+  std::vector<double> spread{};      // [n] half widths around y, or empty; not of histograms
+  bool thin = false;                 // of kLines: pale and below the others, as one of many beside their mean
+  std::vector<std::string> names{};  // kParallel: of the values 0, 1, 2, ... where y stands for text
 };
 
 // One pair of axes.

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "qw/core/export.h"
 
@@ -16,5 +17,10 @@ struct ReportOptions {
 // Of a folder that `qw train --out` or `qw fit --out` made. Throws qw::Error when the folder is no finished
 // training, or is damaged.
 std::string report_html(const std::filesystem::path& run, const ReportOptions& options = {});
+
+// Of several such folders, the others beside the first: paired differences with their intervals, as `qw
+// compare` finds them. Throws qw::Error as above, and when two cannot be paired.
+std::string comparison_html(const std::vector<std::filesystem::path>& runs,
+                            const ReportOptions& options = {});
 
 }  // namespace qw

@@ -18,8 +18,9 @@ struct ReportArguments {
 };
 
 void make_report(const ReportArguments& arguments, const GlobalOptions& global) {
-  if (arguments.runs.size() > 1) fail_usage("qw report: give one folder");
-  write_file_atomically(arguments.out, report_html(arguments.runs.front(), arguments.options));
+  const std::vector<std::filesystem::path> runs(arguments.runs.begin(), arguments.runs.end());
+  write_file_atomically(arguments.out, runs.size() == 1 ? report_html(runs.front(), arguments.options)
+                                                        : comparison_html(runs, arguments.options));
   if (global.json) return print_json({{"report", arguments.out}});
   print_text(fmt::format("{}\n", arguments.out));
 }
@@ -29,7 +30,9 @@ void make_report(const ReportArguments& arguments, const GlobalOptions& global) 
 void add_report_command(CLI::App& app, const GlobalOptions& global) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command = app.add_subcommand("report", "what a training has to say, as one HTML file");
-  command->add_option("runs", arguments->runs, "folders that qw train or qw fit made")
+  command
+      ->add_option("runs", arguments->runs,
+                   "folders that qw train or qw fit made; several are compared with the first")
       ->required()
       ->type_name("RUN")
       ->check(not_empty());

@@ -1,4 +1,4 @@
-#include "cli/compare_nodes.h"
+#include "report/node_scores.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "data/formats/csv.h"
 #include "qw/core/error.h"
 
-namespace qw::cli {
+namespace qw {
 namespace {
 
 struct Row {
@@ -75,4 +75,4 @@ NodeScores read_node_scores(const std::filesystem::path& predictions, const std:
   return found;
 }
 
-}  // namespace qw::cli
+}  // namespace qw

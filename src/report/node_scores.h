@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace qw::cli {
+namespace qw {
 
 struct NodeScores {
   std::vector<std::string> ids;
@@ -20,4 +20,4 @@ bool is_mean_over_nodes(const std::string& metric);
 NodeScores read_node_scores(const std::filesystem::path& predictions, const std::string& part,
                             const std::string& metric);
 
-}  // namespace qw::cli
+}  // namespace qw
