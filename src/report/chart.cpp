@@ -36,6 +36,7 @@ constexpr double kBoldness = 1.2;  // how much wider bold text is
 constexpr double kInset = 8;
 constexpr double kMostNameWidth = 0.4;  // of a panel, for names down its side
 constexpr double kNameRow = 24;
+constexpr double kFewestRows = 3;
 constexpr const char* kGrid = "stroke=\"#e4e4e4\" stroke-width=\"0.8\"";
 constexpr const char* kAxisLine = "stroke=\"#555555\" stroke-width=\"1\"";
 constexpr const char* kTickColor = "#444444";
@@ -120,6 +121,16 @@ Axis names_axis(const std::vector<std::string>& names, double width) {
     axis.labels.push_back(fit_text(names[i], kTickSize, width));
   }
   return axis;
+}
+
+// With as many ticks as find room for their labels in a panel of this width.
+Axis bottom_axis(const Extent& extent, bool log, double width) {
+  for (int most = static_cast<int>(width / kTickRoom);; --most) {
+    Axis axis = make_axis(extent.low, extent.high, log, std::max(1, most));
+    double widest = 0;
+    for (const std::string& label : axis.labels) widest = std::max(widest, text_width(label, kTickSize));
+    if (most <= 1 || static_cast<double>(axis.ticks.size()) * (widest + 8) < 0.95 * width) return axis;
+  }
 }
 
 // The names below bars, each in lines that fit its place.
@@ -316,9 +327,8 @@ class Layout {
         legend_.push_back({series.name, panel.kind, {}});
     }
     const Extent x = x_extent(panel), y = y_extent(panel);
-    const int most_x = static_cast<int>(panel_width_ / kTickRoom);
     Plot plot;
-    plot.x = x.empty() ? make_axis(0, 1, false, most_x) : make_axis(x.low, x.high, panel.log_x, most_x);
+    plot.x = x.empty() ? bottom_axis({0, 1}, false, panel_width_) : bottom_axis(x, panel.log_x, panel_width_);
     plot.y = panel.kind == PanelKind::kParallel ? Axis{}
              : names_aside(panel.kind)          ? names_axis(row_names(panel), kMostNameWidth * panel_width_)
              : y.empty()                        ? make_axis(0, 1, false, kMostRows)
@@ -364,7 +374,10 @@ class Layout {
     for (const Panel& panel : figure_.panels) lines = std::max(lines, label_lines(panel, plot_width));
     const double above = 6 + (has_title ? kPanelTitleSize + 12 : 6);
     const double below = x_label_depth(lines) + (has_x_label ? 4 : -kLabelSize);
-    double plot_height = 70 + 0.32 * panel_width_;
+    const bool only_intervals =
+        std::all_of(figure_.panels.begin(), figure_.panels.end(),
+                    [](const Panel& panel) { return panel.kind == PanelKind::kIntervals; });
+    double plot_height = only_intervals ? kFewestRows * kNameRow : 70 + 0.32 * panel_width_;
     for (const Panel& panel : figure_.panels) {
       if (names_aside(panel.kind))
         plot_height = std::max(plot_height, kNameRow * static_cast<double>(row_names(panel).size()));

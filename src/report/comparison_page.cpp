@@ -27,8 +27,7 @@ std::string label_of(const RunComparison& comparison, const RunSummary& run) {
       std::count_if(comparison.runs.begin(), comparison.runs.end(), [&](const RunSummary& each) {
         return method_of(comparison, each) == method_of(comparison, run);
       }) == 1;
-  const std::string folder = std::filesystem::path(run.folder).filename().string();
-  return only ? method_of(comparison, run) : fmt::format("{} ({})", method_of(comparison, run), folder);
+  return only ? method_of(comparison, run) : fmt::format("{} ({})", method_of(comparison, run), run.folder);
 }
 
 // How much better than the first; nothing where that cannot be shown.
@@ -80,25 +79,30 @@ void add_differences(Page& page, const RunComparison& comparison) {
   page.table(table);
 }
 
-// The values of each seed, so that a reader sees what is paired.
+// The values of each seed, so that a reader sees what is paired. Seeds are large numbers: their places stand
+// for them.
 void add_seeds(Page& page, const RunComparison& comparison) {
   const ComparedMetric& metric = comparison.metric;
-  Panel panel{.x_label = "seed",
+  const RunSummary& first = comparison.runs.front();
+  if (first.seeds.size() < 2) return;
+  Panel panel{.x_label = "run of the first training",
               .y_label = metric.part + " " + metric.name + (metric.is_share() ? ", %" : ""),
               .kind = PanelKind::kPoints};
-  size_t most = 0;
   for (const RunSummary& run : comparison.runs) {
     const MetricSummary& values = comparison.values(run);
     Series series{.name = label_of(comparison, run)};
-    for (size_t i = 0; i < run.seeds.size(); ++i) {
-      series.x.push_back(static_cast<double>(run.seeds[i]));
-      series.y.push_back(metric.scale() * values.runs[i]);
+    for (size_t i = 0; i < first.seeds.size(); ++i) {
+      const auto found = std::find(run.seeds.begin(), run.seeds.end(), first.seeds[i]);
+      if (found == run.seeds.end()) continue;
+      series.x.push_back(static_cast<double>(i));
+      series.y.push_back(metric.scale() * values.runs[found - run.seeds.begin()]);
     }
-    most = std::max(most, run.seeds.size());
     panel.series.push_back(std::move(series));
   }
-  if (most < 2) return;
-  page.chart({"Seed by seed", "What each training reached; points of one seed are a pair.", {panel}, 1});
+  page.chart({"Seed by seed",
+              "What each training reached; runs of one seed stand above each other and are a pair.",
+              {panel},
+              1});
 }
 
 void add_metrics(Page& page, const RunComparison& comparison) {
@@ -115,8 +119,7 @@ void add_metrics(Page& page, const RunComparison& comparison) {
       const bool has = found != all.end() && std::isfinite(found->second.mean);
       row.push_back(!has ? ""
                     : run.seeds.size() > 1 && std::isfinite(found->second.ci95)
-                        ? fmt::format("{} ± {}", metric_text(metric, found->second.mean),
-                                      metric_text(metric, found->second.ci95))
+                        ? interval_text(metric, found->second.mean, found->second.ci95)
                         : metric_text(metric, found->second.mean));
     }
   }

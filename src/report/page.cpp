@@ -14,6 +14,7 @@ namespace qw {
 namespace {
 
 constexpr size_t kMostTableRows = 200;  // behind a chart; the script has them all
+constexpr double kWidePanel = 600;      // from which a narrow page scrolls it
 constexpr size_t kManyRows = 12;        // from which a table can be filtered
 
 std::string cell_number(double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : ""; }
@@ -160,7 +161,8 @@ void Page::chart(const Figure& figure) {
   nlohmann::ordered_json values = nlohmann::ordered_json::array();
   body_ += "<div class=\"panels\">\n";
   for (const DrawnPanel& panel : drawn.panels) {
-    body_ += fmt::format("<div class=\"panel\" style=\"--width: {:.0f}\">{}</div>\n", panel.width, panel.svg);
+    body_ += fmt::format("<div class=\"panel{}\" style=\"--width: {:.0f}\">{}</div>\n",
+                         panel.width > kWidePanel ? " wide" : "", panel.width, panel.svg);
     values.push_back(panel.values);
   }
   body_ += fmt::format("</div>\n<script type=\"application/json\">{}</script>\n", script_json(values));

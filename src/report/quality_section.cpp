@@ -27,7 +27,8 @@ void add_metrics(Page& page, const RunRecord& record) {
     const std::string mean = metric_text(metric, part.at(metric).at("mean").get<double>());
     const auto& interval = part.at(metric).at("ci95");
     const bool several = part.at(metric).at("runs").size() > 1 && interval.is_number();
-    return several ? fmt::format("{} ± {}", mean, metric_text(metric, interval.get<double>())) : mean;
+    return several ? interval_text(metric, part.at(metric).at("mean").get<double>(), interval.get<double>())
+                   : mean;
   };
   for (const auto& [metric, values] : summary.at("test").items()) {
     std::vector<std::string>& row = table.rows.emplace_back(1, metric);
@@ -42,6 +43,15 @@ void add_metrics(Page& page, const RunRecord& record) {
 }  // namespace
 
 std::string percent(double share) { return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : ""; }
+
+std::string interval_text(const std::string& metric, double value, double half_width) {
+  const MetricInfo* info = metric_named(metric);
+  if (info != nullptr && info->is_share) return fmt::format("{:.1f} ± {:.1f} %", 100 * value, 100 * half_width);
+  constexpr double kRounding = 1e-9;  // of the value: no spread at all
+  if (half_width <= kRounding * std::fabs(value)) return metric_text(metric, value) + " ± 0";
+  const int decimals = std::clamp(1 - static_cast<int>(std::floor(std::log10(half_width))), 0, 6);
+  return fmt::format("{:.{}f} ± {:.{}f}", value, decimals, half_width, decimals);
+}
 
 std::string metric_text(const std::string& metric, double value) {
   const MetricInfo* info = metric_named(metric);

@@ -26,5 +26,7 @@ void add_reproducing(Page& page, const RunRecord& record);
 
 // "83.5 %" of shares, "0.835" of others.
 std::string metric_text(const std::string& metric, double value);
+// "83.5 ± 1.2 %", "0.835 ± 0.012": as many decimals as the half width has meaning.
+std::string interval_text(const std::string& metric, double value, double half_width);
 
 }  // namespace qw

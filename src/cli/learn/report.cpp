@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/learn/commands.h"
+#include "cli/learn/write_report.h"
 #include "core/file.h"
 #include "qw/core/error.h"
 
@@ -19,13 +20,19 @@ struct ReportArguments {
 
 void make_report(const ReportArguments& arguments, const GlobalOptions& global) {
   const std::vector<std::filesystem::path> runs(arguments.runs.begin(), arguments.runs.end());
-  write_file_atomically(arguments.out, runs.size() == 1 ? report_html(runs.front(), arguments.options)
-                                                        : comparison_html(runs, arguments.options));
-  if (global.json) return print_json({{"report", arguments.out}});
-  print_text(fmt::format("{}\n", arguments.out));
+  write_report(arguments.out,
+               runs.size() == 1 ? report_html(runs.front(), arguments.options)
+                                : comparison_html(runs, arguments.options),
+               global);
 }
 
 }  // namespace
+
+void write_report(const std::string& file, const std::string& html, const GlobalOptions& global) {
+  write_file_atomically(file, html);
+  if (global.json) return print_json({{"report", file}});
+  print_text(file + "\n");
+}
 
 void add_report_command(CLI::App& app, const GlobalOptions& global) {
   auto arguments = std::make_shared<ReportArguments>();

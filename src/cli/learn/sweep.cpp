@@ -8,6 +8,7 @@
 #include "cli/learn/commands.h"
 #include "cli/learn/options_text.h"
 #include "cli/learn/work_report.h"
+#include "cli/learn/write_report.h"
 #include "cli/table.h"
 #include "core/embedded.h"
 #include "core/file.h"
@@ -17,6 +18,7 @@
 #include "qw/core/error.h"
 #include "qw/study/presets.h"
 #include "qw/study/sweep.h"
+#include "study/swept.h"
 
 namespace qw::cli {
 namespace {
@@ -35,6 +37,8 @@ struct SweepArguments {
   int64_t samples = 0, first_runs = 0, runs = 0;  // 0: as the sweep says
   int64_t top = 3;
   std::string out;
+  std::string page = "report.html";
+  ReportOptions report;
   std::vector<std::string> stores;  // of presets
 };
 
@@ -347,6 +351,20 @@ void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& argumen
   preset->callback([arguments] { write_presets(arguments->stores, arguments->out); });
 }
 
+void add_report(CLI::App& sweep, const std::shared_ptr<SweepArguments>& arguments,
+                const GlobalOptions& global) {
+  CLI::App* report =
+      add_reader(sweep, "report", "what the sweeps found, as one HTML file", arguments->store, kStoreHelp);
+  FieldTable table("qw sweep report");
+  table.add("out", arguments->page, "FILE", "the page");
+  table.add("title", arguments->report.title, "TEXT", "above it; default: the sweep's name");
+  add_options(*report, table);
+  report->callback([arguments, &global] {
+    ResultStore store(opened(arguments->store));
+    write_report(arguments->page, sweep_html(swept_searches(store), arguments->report), global);
+  });
+}
+
 std::string footer() {
   std::string text = "Sweeps that came with qw:";
   for (const auto& [path, sweep] : embedded_share()) {
@@ -381,6 +399,7 @@ void add_sweep_command(CLI::App& app, const GlobalOptions& global) {
             "runs of those that are left in the end; 0: as the sweep says");
   add_options(*command, table);
   add_readers(*command, arguments, global);
+  add_report(*command, arguments, global);
   command->callback([arguments, command, &global] {
     if (!command->get_subcommands().empty()) return;
     if (arguments->what.empty())
