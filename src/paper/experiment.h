@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "qw/report/chart.h"
 #include "qw/study/presets.h"
 #include "qw/study/store.h"
 #include "qw/study/work.h"
@@ -75,7 +76,16 @@ std::vector<MeasuredCell> measure(const Experiment& experiment, ResultStore& sto
 std::string to_markdown(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
 std::string to_csv(const std::vector<MeasuredCell>& cells);
 nlohmann::ordered_json to_json(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
-// A figure as SVG; "" for tables, and while there is nothing to draw.
+// A figure; without panels for tables, and while there is nothing to draw.
+Figure to_figure(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
+// The same as SVG; "" where there is none.
 std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>& cells);
+
+struct MeasuredExperiment {
+  const Experiment* experiment = nullptr;
+  std::vector<MeasuredCell> cells;
+};
+// All of them as one HTML page that needs nothing else.
+std::string to_html(const std::vector<MeasuredExperiment>& experiments);
 
 }  // namespace qw

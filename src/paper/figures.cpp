@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "paper/experiment.h"
-#include "qw/report/chart.h"
 
 namespace qw {
 namespace {
@@ -87,7 +86,7 @@ Figure histograms(const std::vector<MeasuredCell>& cells) {
 
 }  // namespace
 
-std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
+Figure to_figure(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
   if (!experiment.name.starts_with("fig")) return {};
   Figure figure = experiment.name == "fig-runtime"     ? bars(cells)
                   : experiment.name == "fig-histogram" ? histograms(cells)
@@ -96,7 +95,12 @@ std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>
   if (figure.panels.empty()) return {};
   figure.title = experiment.title;
   figure.description = experiment.title + ", made by qw reproduce " + experiment.name;
-  return to_svg(figure);
+  return figure;
+}
+
+std::string to_svg(const Experiment& experiment, const std::vector<MeasuredCell>& cells) {
+  const Figure figure = to_figure(experiment, cells);
+  return figure.panels.empty() ? "" : to_svg(figure);
 }
 
 }  // namespace qw

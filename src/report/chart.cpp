@@ -20,7 +20,8 @@ namespace qw {
 namespace {
 
 constexpr double kFigureWidth = 860;
-constexpr double kPageWidth = 456;     // of a panel on a page: a phone shows it at three quarters of its size
+constexpr double kPageWidth = 456;  // of a panel on a page: a phone shows it at three quarters of its size
+constexpr double kWidestIntervals = 560;
 constexpr double kWidestName = 90;     // that a page makes room for below bars
 constexpr double kNarrowestAxis = 84;  // of parallel ones
 constexpr double kNarrowestPanel = 300;
@@ -240,6 +241,11 @@ enum class Frame {
 
 // So wide that most names below it can be read.
 double page_width(const Panel& panel) {
+  if (panel.kind == PanelKind::kIntervals) {
+    double widest = 0;
+    for (const std::string& name : panel.categories) widest = std::max(widest, text_width(name, kTickSize));
+    return std::clamp(kNarrowestPanel + widest, kPageWidth, kWidestIntervals);
+  }
   if (!names_below(panel.kind)) return kPageWidth;
   double slot = panel.kind == PanelKind::kParallel ? kNarrowestAxis : 0;
   for (const std::string& name : column_names(panel)) {

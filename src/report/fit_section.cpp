@@ -9,7 +9,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostCandidates = 25;
+constexpr size_t kMostCandidates = 25;  // in the table
+constexpr size_t kMostDrawn = 15;
 
 void add_verdicts(Page& page, const Json& fit) {
   if (!fit.contains("verdicts")) return;
@@ -52,6 +53,51 @@ void add_curve(Page& page, const Json& fit, const std::string& metric) {
               1});
 }
 
+// Who raced and how far they came; and who speaks in the end, how loudly.
+void add_race(Page& page, const Json& fit, const std::string& metric) {
+  const bool percent = metric_text(metric, 1).ends_with("%");
+  Panel scores{.title = "The race",
+               .x_label = "validation " + metric + (percent ? ", %" : ""),
+               .kind = PanelKind::kIntervals};
+  Panel weights{.title = "The ensemble", .x_label = "weight", .kind = PanelKind::kIntervals};
+  Series score{.name = "validation"}, weight{.name = "weight"};
+  for (const Json& row : fit.at("candidates")) {
+    const std::string name = row.at("name").get<std::string>();
+    if (scores.categories.size() < kMostDrawn && row.at("score").is_number()) {
+      scores.categories.push_back(name);
+      score.y.push_back((percent ? 100 : 1) * row.at("score").get<double>());
+    }
+    if (row.at("weight").get<double>() > 0) {
+      weights.categories.push_back(name);
+      weight.y.push_back(row.at("weight").get<double>());
+    }
+  }
+  const size_t all = fit.at("candidates").size();
+  scores.series = {score};
+  weights.series = {weight};
+  page.chart({"The race of candidates",
+              fmt::format("The {} of {} candidates over the folds they were trained on; those with a weight "
+                          "speak together.",
+                          all > kMostDrawn ? fmt::format("best {}", kMostDrawn) : "scores", all),
+              weights.categories.empty() ? std::vector<Panel>{scores} : std::vector<Panel>{scores, weights},
+              2});
+}
+
+// The metrics of all together beside those of the best alone.
+void add_together(Page& page, const Json& fit) {
+  PageTable table{"All together, and the best alone",
+                  {{"metric", false}, {"validation", true}, {"test", true}, {"test, best alone", true}},
+                  {}};
+  const auto cell = [&](const char* part, const std::string& metric) {
+    const bool has = fit.at(part).contains(metric) && fit.at(part).at(metric).is_number();
+    return has ? metric_text(metric, fit.at(part).at(metric).get<double>()) : "";
+  };
+  for (const auto& [metric, value] : fit.at("validation").items())
+    table.rows.push_back(
+        {metric, cell("validation", metric), cell("test", metric), cell("single_test", metric)});
+  if (!table.rows.empty()) page.table(table);
+}
+
 }  // namespace
 
 void add_fit(Page& page, const RunRecord& record) {
@@ -64,6 +110,8 @@ void add_fit(Page& page, const RunRecord& record) {
                              fit.at("folds").get<int64_t>()));
   add_verdicts(page, fit);
   add_curve(page, fit, metric);
+  add_race(page, fit, metric);
+  add_together(page, fit);
   PageTable table{"Candidates, best first",
                   {{"candidate", false}, {"folds", true}, {"validation " + metric, true}, {"weight", true}},
                   {}};

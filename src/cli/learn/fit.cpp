@@ -8,6 +8,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/learn/commands.h"
+#include "cli/learn/write_report.h"
 #include "cli/program.h"
 #include "cli/table.h"
 #include "core/file.h"
@@ -16,6 +17,7 @@
 #include "learn/learn_options.h"
 #include "qw/core/error.h"
 #include "qw/learn/run.h"
+#include "qw/report/report.h"
 #include "qw/study/fit_best.h"
 
 namespace qw::cli {
@@ -26,6 +28,7 @@ struct FitArguments {
   FitBestOptions options;
   std::string time = "5m";
   std::string out;
+  std::string report;
 };
 
 // "90", "90s", "5m", "1.5h".
@@ -146,6 +149,7 @@ std::string fit_text(const Dataset& dataset, const FitBestResult& result, const 
 void fit_now(FitArguments& arguments, const GlobalOptions& global) {
   prepare_libtorch();
   if (arguments.out.empty()) fail_usage("qw fit: --out DIR says where the result goes");
+  const std::string page = report_file("qw fit", arguments.report, arguments.out);
   FitBestOptions& options = arguments.options;
   options.seconds = parse_time(arguments.time);
   const Dataset dataset = load(arguments.data);
@@ -166,6 +170,7 @@ void fit_now(FitArguments& arguments, const GlobalOptions& global) {
     throw CLI::RuntimeError(kInterruptedExit);
   }
   for (const std::string& warning : result.warnings) say("warning: " + warning);
+  if (!page.empty()) write_file_atomically(page, report_html(arguments.out));
   if (global.json) return print_json(to_json(result));
   print_text(fit_text(dataset, result, arguments.out));
 }
@@ -201,6 +206,7 @@ void add_fit_command(CLI::App& app, const GlobalOptions& global) {
   table.add("coverage", options.coverage, {0.01, 0.999},
             "share of the nodes whose truth the sets (or intervals) of predictions.csv should hold");
   add_options(*command, table);
+  add_report_option(*command, "qw fit", arguments->report);
   command->callback([arguments, &global] { fit_now(*arguments, global); });
 }
 

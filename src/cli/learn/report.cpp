@@ -7,6 +7,7 @@
 #include "cli/learn/commands.h"
 #include "cli/learn/write_report.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "qw/core/error.h"
 
 namespace qw::cli {
@@ -27,6 +28,31 @@ void make_report(const ReportArguments& arguments, const GlobalOptions& global) 
 }
 
 }  // namespace
+
+namespace {
+constexpr const char* kUnnamed = "true";  // what an option has that stands alone
+}  // namespace
+
+void add_report_option(CLI::App& app, const std::string& command, std::string& given) {
+  FieldTable table(command);
+  table.add("report", given, "[FILE]", "a page of what came out, too; default: report.html in the folder");
+  add_options(app, table);
+  app.get_option("--report")->expected(0, 1);
+}
+
+std::string report_file(const std::string& command, const std::string& given, const std::string& folder) {
+  if (given.empty()) return "";
+  if (folder.empty())
+    fail_usage(fmt::format("{}: --report is made from what --out keeps: give --out DIR, too", command));
+  if (given == kUnnamed) return folder + "/report.html";
+  if (!given.ends_with(".html")) {
+    fail_usage(
+        fmt::format("{}: --report {} is no name of a page, which ends in .html; put other arguments "
+                    "before --report",
+                    command, in_quotes(given)));
+  }
+  return given;
+}
 
 void write_report(const std::string& file, const std::string& html, const GlobalOptions& global) {
   write_file_atomically(file, html);

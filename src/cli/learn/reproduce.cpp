@@ -6,6 +6,7 @@
 
 #include "cli/learn/commands.h"
 #include "cli/learn/work_report.h"
+#include "cli/learn/write_report.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -24,6 +25,7 @@ struct ReproduceArguments {
   std::string out = "reproduce";
   std::string store;
   std::string presets;
+  std::string report;
   bool png = false;
   bool show = false;
 };
@@ -100,14 +102,17 @@ void write_figure(const std::filesystem::path& path, const std::string& svg, boo
 void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global) {
   prepare_libtorch();
   if (!arguments.show) device_named(arguments.device);  // refused before anything is made
+  const std::string page = report_file("qw reproduce", arguments.report, arguments.out);
   const std::vector<Experiment> experiments = experiments_of(arguments);
   const std::filesystem::path folder = arguments.out;
   std::filesystem::create_directories(folder);
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();
+  std::vector<MeasuredExperiment> all;
   for (const Experiment& experiment : experiments) {
     ResultStore store(store_path(arguments, experiment));
     if (!arguments.show) train_lacking(arguments, experiment, store);
-    const std::vector<MeasuredCell> cells = measure(experiment, store);
+    all.push_back({&experiment, measure(experiment, store)});
+    const std::vector<MeasuredCell>& cells = all.back().cells;
     const std::string stem = (folder / experiment.name).string();
     const std::string markdown = to_markdown(experiment, cells);
     documents.push_back(to_json(experiment, cells));
@@ -117,6 +122,7 @@ void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global)
     write_figure(stem + ".svg", to_svg(experiment, cells), arguments.png);
     if (!global.json) print_text(markdown + "\n");
   }
+  if (!page.empty()) write_file_atomically(page, to_html(all));
   if (global.json) print_json(documents);
 }
 
@@ -144,6 +150,7 @@ void add_reproduce_command(CLI::App& app, const GlobalOptions& global) {
   table.add("png", arguments->png, "figures as PNG, too (by rsvg-convert)");
   table.add("show", arguments->show, "train nothing; show what is there");
   add_options(*command, table);
+  add_report_option(*command, "qw reproduce", arguments->report);
   command->footer("What is done stays done: repeat the command to go on, or run it several times at once.");
   command->callback([arguments, &global] { reproduce(*arguments, global); });
 }

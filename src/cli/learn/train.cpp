@@ -10,6 +10,7 @@
 #include "cli/learn/open_run.h"
 #include "cli/learn/options_text.h"
 #include "cli/learn/train_text.h"
+#include "cli/learn/write_report.h"
 #include "cli/program.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -23,6 +24,7 @@
 #include "qw/core/parallel.h"
 #include "qw/learn/memory_plan.h"
 #include "qw/learn/run.h"
+#include "qw/report/report.h"
 #include "qw/study/presets.h"
 
 namespace qw::cli {
@@ -35,6 +37,7 @@ struct TrainArguments {
   std::string resume;
   std::string preset;
   std::string presets;
+  std::string report;
   bool dry_run = false;
 };
 
@@ -173,7 +176,7 @@ Dataset load_for(const std::string& folder, const TrainArguments& arguments) {
 Dataset complete_request(const CLI::App& command, TrainArguments& arguments) {
   if (!arguments.resume.empty()) {
     refuse_beside(command, "--resume", "a training goes on as it began",
-                  [](const std::string&) { return false; });
+                  [](const std::string& name) { return name == "--report"; });
     if (std::filesystem::exists(std::filesystem::path(arguments.resume) / "search"))
       fail_usage(fmt::format("qw train: {} is a folder of qw fit, which goes on by its own command",
                              arguments.resume));
@@ -253,6 +256,7 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   const Dataset dataset = complete_request(command, arguments);
   arguments.request.command = command_line();
   suit_request(command, dataset, arguments);
+  const std::string page = report_file("qw train", arguments.report, arguments.out);
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
   device_of(arguments.request);  // refused before anything is chosen
   const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
@@ -260,6 +264,7 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   const std::vector<RunResult> results = train_or_stop(dataset, arguments);
   for (const std::string& warning : result_warnings(dataset, arguments.request, results))
     say("warning: " + warning);
+  if (!page.empty()) write_file_atomically(page, report_html(arguments.out));
   if (!global.json) {
     print_text(training_text(dataset, arguments.request, results, arguments.out));
     return;
@@ -335,6 +340,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   table.add("dry_run", arguments->dry_run,
             "say what would be done and how much memory it takes; run nothing");
   add_options(*command, table);
+  add_report_option(*command, "qw train", arguments->report);
   add_options(*command, model_fields(request.model_options));
   add_options(*command, learn_fields(request.learn));
   command->callback([arguments, command, &global] { run_training(*command, *arguments, global); });

@@ -1,4 +1,4 @@
-// Where a page goes.
+// Pages, as commands write them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,15 @@
 
 namespace qw::cli {
 
-// Writes it and says where, as a command does whose result it is.
+// Writes a page and says where, as a command does whose result it is.
 void write_report(const std::string& file, const std::string& html, const GlobalOptions& global);
+
+// --report [FILE] of a command that makes a folder. `given` is for report_file().
+void add_report_option(CLI::App& app, const std::string& command, std::string& given);
+
+// The page to write: "" where none is wanted, report.html in the folder where no file is named. Throws
+// qw::UsageError where there is no folder, and where the file is not called .html: a word after --report is a
+// file, not the data.
+std::string report_file(const std::string& command, const std::string& given, const std::string& folder);
 
 }  // namespace qw::cli
