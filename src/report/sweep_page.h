@@ -26,13 +26,13 @@ struct SweptStage {
 };
 
 struct SweptSearch {
-  std::string sweep, name;  // "small", "texas/gcn/qw"
-  std::string metric;
+  std::string sweep{}, name{};  // "small", "texas/gcn/qw"
+  std::string metric{};
   bool higher_is_better = true;
   bool finished = false;
-  std::vector<std::string> options;  // by which the choices differ
-  std::vector<SweptConfig> configs;  // best first; empty until all have their first runs
-  std::vector<SweptStage> stages;    // in the order in which they are done
+  std::vector<std::string> options{};  // by which the choices differ
+  std::vector<SweptConfig> configs{};  // best first; empty until all have their first runs
+  std::vector<SweptStage> stages{};    // in the order in which they are done
 };
 
 // How much an option counts: the share of the variance of scores that lies between the means of its values,

@@ -43,8 +43,8 @@ TEST_F(Report, OfATraining) {
 TEST_F(Report, OfAFit) {
   const std::string html = run(
       {"fit", "csbm:nodes=90,degree=6,features=6,classes=3,homophily=0.9", "--trials", "6", "--seed", "3"});
-  for (const char* part :
-       {"The race", "What helps", "Does the graph help? ", "Candidates, best first", "label-propagation"})
+  for (const char* part : {"The race of candidates", "The ensemble", "What helps", "Does the graph help? ",
+                           "Candidates, best first", "All together, and the best alone", "label-propagation"})
     EXPECT_THAT(html, HasSubstr(part));
 }
 
@@ -61,6 +61,54 @@ TEST_F(Report, OfValues) {
                                 "--target", "score", "--task", "regression", "--epochs", "20"});
   EXPECT_THAT(html, HasSubstr("Predicted against true"));
   EXPECT_THAT(html, HasSubstr("has r2 "));
+}
+
+TEST_F(Report, OfSeveralTrainingsSaysFirstWhichIsBetter) {
+  std::vector<std::string> runs;
+  for (const char* solver : {"ce", "bregman"}) {
+    runs.push_back(folder_.path() / solver);
+    ASSERT_EQ(qw({"train", "karate", "--solver", solver, "--epochs", "20", "--runs", "3", "--quiet", "--out",
+                  runs.back()})
+                  .exit_code,
+              0);
+  }
+  ASSERT_EQ(qw({"report", runs[0], runs[1], "--out", page()}).exit_code, 0);
+  const std::string html = read_file(page());
+  const test::CommandResult compared = qw({"compare", runs[0], runs[1]});
+  const std::string sentence = compared.out.substr(compared.out.find("bregman ("));
+  const std::string begin = sentence.substr(0, sentence.find(" +- "));
+  EXPECT_THAT(html, HasSubstr("<p class=\"lead\">" + begin));
+  for (const char* part :
+       {"karate: 2 trainings compared", "Differences to ce", "wins/ties/losses", "Seed by seed",
+        "Every metric of test nodes", "Options by which the trainings differ"})
+    EXPECT_THAT(html, HasSubstr(part));
+  ASSERT_EQ(qw({"train", "csbm:nodes=60,degree=4", "--epochs", "3", "--quiet", "--out", folder()}).exit_code,
+            0);
+  EXPECT_EQ(qw({"report", runs[0], folder(), "--out", page()}).err, qw({"compare", runs[0], folder()}).err);
+  EXPECT_THAT(qw({"compare", runs[0], folder()}).err, HasSubstr("they cannot be paired"));
+}
+
+TEST_F(Report, IsMadeByTheCommandThatLearns) {
+  const std::string at = folder_.path();
+  const auto train = [&](std::vector<std::string> more) {
+    std::vector<std::string> all{"train", "karate", "--epochs", "3", "--quiet"};
+    all.insert(all.end(), more.begin(), more.end());
+    return qw(all);
+  };
+  ASSERT_EQ(train({"--out", folder(), "--report"}).exit_code, 0);
+  EXPECT_THAT(read_file(folder() + "/report.html"), HasSubstr("By epoch"));
+  ASSERT_EQ(qw({"report", folder(), "--out", page(), "--quiet"}).exit_code, 0);
+  EXPECT_EQ(read_file(page()), read_file(folder() + "/report.html"));
+  ASSERT_EQ(train({"--out", at + "/other", "--report", at + "/own.html"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(at + "/own.html"));
+  ASSERT_EQ(qw({"train", "--resume", folder(), "--report", at + "/again.html", "--quiet"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(at + "/again.html"));
+  expect_refused({"train", "karate", "--report"}, 2,
+                 "qw train: --report is made from what --out keeps: give --out DIR, too");
+  expect_refused({"train", "--out", at + "/x", "--report", "karate", "--data", "karate"}, 2,
+                 "qw train: --report 'karate' is no name of a page, which ends in .html; put other arguments "
+                 "before --report");
+  EXPECT_FALSE(std::filesystem::exists(at + "/x"));
 }
 
 TEST_F(Report, WhatIsNoTrainingIsRefused) {

@@ -65,8 +65,11 @@ TEST(PresetCommands, AreListed) {
 TEST(ReproduceCommand, ShowsWhatIsThereWithoutTraining) {
   const test::TemporaryFolder folder;
   const test::CommandResult result = test::qw({"reproduce", "table1", "fig-lambda", "--datasets", "squirrel",
-                                               "--show", "--out", folder.path().string()});
+                                               "--show", "--out", folder.path().string(), "--report"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string html = read_file(folder.path() / "report.html");
+  for (const char* part : {"<h2>table1: Node classification", "46.55 ± 1.15", "<p class=\"lead\">0 of "})
+    EXPECT_THAT(html, HasSubstr(part));
   EXPECT_THAT(result.out, HasSubstr("## table1: Node classification"));
   EXPECT_THAT(result.out, HasSubstr("46.55 ± 1.15"));
   EXPECT_THAT(result.out, HasSubstr("copies of nodes that leak"));

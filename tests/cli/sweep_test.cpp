@@ -180,6 +180,11 @@ TEST_F(SweepCommand, ShowsTheBestAndMakesPresetsOfThem) {
   const json& best = shown[0].at("best")[0];
   EXPECT_EQ(best.at("val").size(), 2U);
 
+  const std::string page = store("page.html");
+  EXPECT_EQ(qw({"sweep", "report", db, "--out", page}).out, page + "\n");
+  const std::string html = read_file(page);
+  for (const char* part : {"Sweep small", "the best of 4 choices is ", "Importance of each option"})
+    EXPECT_THAT(html, HasSubstr(part));
   const std::string presets = folder_.write(
       "presets.json",
       R"({"b/gcn/ce": {"data": "b", "options": {"model": "gcn", "solver": "ce", "lr": 0.5}, "found_by": "hand"}})");
@@ -266,7 +271,7 @@ TEST_F(SweepCommand, SaysWhatIsWrong) {
   for (const char* name : {"ce", "ce-lpa", "ce-spectral", "qw", "appendix-qw"})
     EXPECT_THAT(unknown.err, HasSubstr(name));
   const std::string missing = store("missing.db");
-  for (const char* reader : {"show", "export", "presets"}) {
+  for (const char* reader : {"show", "export", "presets", "report"}) {
     const CommandResult result = qw({"sweep", reader, missing});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_THAT(result.err, HasSubstr("qw sweep: there is no file '"));

@@ -453,5 +453,49 @@ TEST(Chart, ThinLinesLieBelowTheirMean) {
   EXPECT_EQ(named(parse(to_svg(figure)), "circle").size(), 3u) << "markers are the mean's alone";
 }
 
+// An axis for each series, a line for each entry; the first is drawn last, on top of the others.
+TEST(Chart, ParallelAxesHaveALineForEachEntry) {
+  Panel panel{.kind = PanelKind::kParallel};
+  panel.series = {{.name = "lr", .y = {0.001, 0.1, 0.01}},
+                  {.name = "solver", .y = {0, 1, 0}, .names = {"ce", "bregman"}},
+                  {.name = "score", .y = {3, 1, NAN}}};
+  const std::string svg = to_svg({"Choices", "", {panel}, 1});
+  expect_inside_the_page(svg);
+  const std::vector<Element> elements = parse(svg);
+  const std::vector<Element> lines = named(elements, "polyline");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].points().size(), 2u);  // it has no score
+  ASSERT_EQ(lines[2].points().size(), 3u);
+  EXPECT_EQ(lines[2].attributes.at("stroke"), "#d55e00");
+  // lr spans two decades and so is logarithmic: 0.01 lies half way.
+  EXPECT_NEAR(lines[0].points()[0].y, (lines[1].points()[0].y + lines[2].points()[0].y) / 2, 0.02);
+  EXPECT_GT(lines[2].points()[1].y, lines[1].points()[1].y);  // "ce" is the lower one
+  for (const char* text : {"lr", "solver", "score", "ce", "bregman", "0.001"})
+    EXPECT_TRUE(has_text(elements, text)) << text;
+  panel.series[1].y[0] = 2;
+  EXPECT_EQ(error_of([&] {
+              to_svg({"", "", {panel}, 1});
+            }),
+            "chart '', series 'solver': a value has none of the 2 names");
+  panel.series[1].y = {0};
+  EXPECT_EQ(error_of([&] {
+              to_svg({"", "", {panel}, 1});
+            }),
+            "chart '', series 'solver': 3 values of the first axis for 1 y, expected 1");
+}
+
+// Numbers too wide to stand beside each other get fewer ticks.
+TEST(Chart, TicksHaveRoomForTheirLabels) {
+  Panel panel{.kind = PanelKind::kPoints};
+  panel.series = {{.name = "a", .x = {0, 987654321}, .y = {0, 1}}};
+  const std::vector<Element> all = named(parse(to_svg({"", "", {panel}, 2})), "text");
+  double last = -1e9;
+  for (const Element& text : all) {
+    if (text.attributes.at("text-anchor") != "middle" || text.text.empty()) continue;
+    EXPECT_GT(text.number("x") - last, 60) << text.text;
+    last = text.number("x");
+  }
+}
+
 }  // namespace
 }  // namespace qw

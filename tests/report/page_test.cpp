@@ -78,6 +78,27 @@ TEST(Page, AChartHasItsValuesBehindIt) {
   EXPECT_EQ(panels.at(1).at("kind"), "matrix");
 }
 
+TEST(Page, TheLegendIsMadeOfButtons) {
+  const std::string html = nasty_page().html();
+  EXPECT_EQ(count(html, "aria-pressed=\"true\""), 2u);
+  EXPECT_NE(html.find("<button type=\"button\" data-series=\"1\" aria-pressed=\"true\">"), std::string::npos);
+}
+
+// A character that turns the direction of text would do so to all that follows it.
+TEST(Page, NothingTurnsTheTextAround) {
+  Page page(
+      "a\xE2\x80\xAE"
+      "b");
+  page.paragraph(
+      "c\xE2\x81\xA6"
+      "d");
+  const std::string html = page.html();
+  EXPECT_EQ(html.find("\xE2\x80\xAE"), std::string::npos);
+  EXPECT_NE(html.find("<p>c\xEF\xBF\xBD"
+                      "d</p>"),
+            std::string::npos);
+}
+
 TEST(Page, SectionsAreInTheContents) {
   Page page("T");
   page.section("One");
