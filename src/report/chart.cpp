@@ -20,7 +20,7 @@ namespace qw {
 namespace {
 
 constexpr double kFigureWidth = 860;
-constexpr double kPageWidth = 456;  // of a panel on a page: a phone shows it at three quarters of its size
+constexpr double kPageWidth = 416;  // of a panel on a page: a phone shows it at three quarters of its size
 constexpr double kWidestIntervals = 560;
 constexpr double kWidestName = 90;     // that a page makes room for below bars
 constexpr double kNarrowestAxis = 84;  // of parallel ones

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/embedded.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "qw/core/error.h"
 #include "report/drawn_figure.h"
 #include "report/svg.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr size_t kMostTableRows = 200;  // behind a chart; the script has them all
 constexpr double kWidePanel = 600;      // from which a narrow page scrolls it
+constexpr size_t kLongWord = 30;        // bytes
 constexpr size_t kManyRows = 12;        // from which a table can be filtered
 
 std::string cell_number(double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : ""; }
@@ -86,6 +89,14 @@ PageTable values_of(const Panel& panel) {
   return table;
 }
 
+// Words too long for a column are broken.
+const char* cell_class(const std::string& cell, bool is_number) {
+  if (is_number) return " class=\"number\"";
+  size_t longest = 0;
+  for (const std::string& word : split(cell, ' ')) longest = std::max(longest, word.size());
+  return longest > kLongWord ? " class=\"long\"" : "";
+}
+
 std::string table_html(const PageTable& table) {
   const char* many = table.rows.size() > kManyRows ? " class=\"many\"" : "";
   std::string html = fmt::format("<div class=\"scroll\"><table{}>\n", many);
@@ -99,8 +110,8 @@ std::string table_html(const PageTable& table) {
     QW_ASSERT(row.size() == table.columns.size());
     html += "<tr>";
     for (size_t c = 0; c < row.size(); ++c)
-      html += fmt::format("<td{}>{}</td>", table.columns[c].is_number ? " class=\"number\"" : "",
-                          escape_xml(row[c]));
+      html +=
+          fmt::format("<td{}>{}</td>", cell_class(row[c], table.columns[c].is_number), escape_xml(row[c]));
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n";
