@@ -365,7 +365,9 @@ class Layout {
   }
 
   void place_plots() {
-    double tick_width = 0;
+    // A page that shows a part of an axis has labels with more digits.
+    const bool can_change = frame_ == Frame::kPanel && can_zoom(figure_.panels.front().kind);
+    double tick_width = can_change ? text_width("0.000", kTickSize) : 0;
     bool has_x_label = false, has_y_label = false, has_title = false;
     for (size_t p = 0; p < plots_.size(); ++p) {
       for (const std::string& label : plots_[p].y.labels)

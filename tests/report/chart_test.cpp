@@ -472,16 +472,11 @@ TEST(Chart, ParallelAxesHaveALineForEachEntry) {
   EXPECT_GT(lines[2].points()[1].y, lines[1].points()[1].y);  // "ce" is the lower one
   for (const char* text : {"lr", "solver", "score", "ce", "bregman", "0.001"})
     EXPECT_TRUE(has_text(elements, text)) << text;
+  const auto refusal = [&] { return error_of([&] { to_svg({"", "", {panel}, 1}); }); };
   panel.series[1].y[0] = 2;
-  EXPECT_EQ(error_of([&] {
-              to_svg({"", "", {panel}, 1});
-            }),
-            "chart '', series 'solver': a value has none of the 2 names");
+  EXPECT_EQ(refusal(), "chart '', series 'solver': a value has none of the 2 names");
   panel.series[1].y = {0};
-  EXPECT_EQ(error_of([&] {
-              to_svg({"", "", {panel}, 1});
-            }),
-            "chart '', series 'solver': 3 values of the first axis for 1 y, expected 1");
+  EXPECT_EQ(refusal(), "chart '', series 'solver': 3 values of the first axis for 1 y, expected 1");
 }
 
 // Numbers too wide to stand beside each other get fewer ticks.
