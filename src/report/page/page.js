@@ -65,6 +65,7 @@
 
   const marksOf = panel => {
     if (panel.kind === "parallel") return parallelMarks(panel);
+    if (panel.kind === "drawing") return panel.marks.map(mark => ({...mark, place: -1}));
     const [left, top, width, height] = panel.box;
     const across = value => left + panel.inset + shareOf(panel.x, value) * (width - 2 * panel.inset);
     const up = value => top + height * (1 - shareOf(panel.y, value));
@@ -137,6 +138,7 @@
     let drawn = ticks;
     return {
       box: {left: begin, top, width: room, height},
+      seen: () => ({left: begin, top, width: room, height}),
       at: (view, mark) => ({x: begin + ((mark.x - begin) / room - view.x0) / (view.x1 - view.x0) * room,
                             y: bottom - ((bottom - mark.y) / height - view.y0) / (view.y1 - view.y0) * height}),
       show: (view, isWhole) => {
@@ -159,6 +161,8 @@
     const box = {left: x, top: y, width, height};
     return {
       box,
+      seen: () => ({left: svg.viewBox.baseVal.x, top: svg.viewBox.baseVal.y,
+                    width: svg.viewBox.baseVal.width, height: svg.viewBox.baseVal.height}),
       at: (view, mark) => mark,  // the view box moves all
       show: view => svg.setAttribute("viewBox",
         [x + view.x0 * width, y + (1 - view.y1) * height, (view.x1 - view.x0) * width, (view.y1 - view.y0) * height].join(" ")),
@@ -201,7 +205,7 @@
       return {x: view.x0 + across * (view.x1 - view.x0), y: view.y0 + up * (view.y1 - view.y0)};
     };
     const inside = ({x, y}) => {
-      const {left, top, width, height} = zoom.box;
+      const {left, top, width, height} = zoom.seen();
       return x >= left - 20 && x <= left + width + 20 && y >= top - 20 && y <= top + height + 20;
     };
     const visible = mark => !hidden.has(mark.place) && inside(zoom.at(view, mark));
