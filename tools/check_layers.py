@@ -22,7 +22,7 @@ ALLOWED = {
     "report": {"core", "graph", "data", "transport", "metrics"},
     "study": {"core", "graph", "metrics", "nn", "learn", "report"},
     "paper": {"core", "learn", "report", "study"},
-    "python": {"core", "graph", "data", "transport", "learn", "study"},
+    "python": {"core", "graph", "data", "transport", "report", "learn", "study"},
     "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "nn", "learn", "report", "study", "paper"},
 }
 # What a training remembers of its data; it reads no files of its own.

@@ -14,8 +14,10 @@ rm -rf build/wheels
 ls -l build/wheels
 
 "$python" -m venv --clear "$venvs/tester"
-"$venvs/tester/bin/pip" install --quiet "torch==$torch" torch_geometric scikit-learn pandas networkx POT hypothesis pytest mypy ruff tqdm
+"$venvs/tester/bin/pip" install --quiet "torch==$torch" torch_geometric scikit-learn pandas networkx POT hypothesis pytest mypy ruff tqdm tensorboard
 "$venvs/tester/bin/pip" install --quiet --no-deps build/wheels/qw-*.whl
-PYTHONDONTWRITEBYTECODE=1 "$venvs/tester/bin/python" -P -m pytest -q -rs python/tests
+# Tests of files that qw writes need the program of `make build`.
+QW_PROGRAM=${QW_PROGRAM:-$PWD/build/release/qw} PYTHONDONTWRITEBYTECODE=1 \
+  "$venvs/tester/bin/python" -P -m pytest -q -rs python/tests
 "$venvs/tester/bin/ruff" check python examples/python bench/python setup.py
 "$venvs/tester/bin/mypy" --config-file pyproject.toml

@@ -1,8 +1,8 @@
 """qw: node labels on graphs by the Quasi-Wasserstein loss.
 
-Without torch: Graph, Dataset, load, read_csv, wasserstein1. With torch: QWLoss, EdgeWeights, nn, ops, accelerate, and
-the estimators NodeClassifier, NodeRegressor, AutoNodeClassifier and AutoNodeRegressor. Torch is imported when it is
-first needed.
+Without torch: Graph, Dataset, load, read_csv, wasserstein1, Report. With torch: QWLoss, EdgeWeights, nn, ops,
+accelerate, and the estimators NodeClassifier, NodeRegressor, AutoNodeClassifier and AutoNodeRegressor. Torch is
+imported when it is first needed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from . import _core
 from ._lib import Error, InternalError
 from .data import Dataset, Split, from_arrays, from_pyg, load, read_csv
 from .graph import Graph
+from .report import Report
 from .transport import Path, Transport, wasserstein1
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ __all__ = [
     "Path",
     "QWLoss",
     "QWOptimizer",
+    "Report",
     "Split",
     "Transport",
     "accelerate",

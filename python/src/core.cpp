@@ -1,4 +1,4 @@
-// qw._core: graphs, data and exact transport, without torch.
+// qw._core: graphs, data, exact transport and reports, without torch.
 #include "qw/core.h"
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "qw/data.h"
 #include "qw/graph.h"
+#include "qw/report/report.h"
 #include "qw/transport.h"
 #include "signals.h"
 
@@ -226,6 +227,16 @@ py::list paths(const Graph& graph, const Array<double>& flow, double tolerance) 
   return found;
 }
 
+// As bytes: names in the data may be no UTF-8.
+py::bytes report(const std::string& run, const std::string& title) {
+  std::string html;
+  {
+    const py::gil_scoped_release others_may_run;
+    html = report_html(run, {.title = title});
+  }
+  return html;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
@@ -238,6 +249,7 @@ PYBIND11_MODULE(_core, module) {
   define_loading(module);
   module.def("solve_transport", &solve);
   module.def("decompose_flow", &paths);
+  module.def("report_html", &report);
   module.def("thread_count", &thread_count);
   module.def("set_thread_count", &set_thread_count);
   module.attr("version") = build_info().version;

@@ -1,7 +1,6 @@
 #include "core/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/live_block.h"
 #include "core/text.h"
 
 namespace qw {
@@ -31,12 +31,6 @@ std::string bar_text(double fraction, size_t length) {
   std::fill_n(bar.begin(), filled, '=');
   if (filled < length) bar[filled] = '>';
   return "[" + bar + "] ";
-}
-
-int terminal_width() {
-  constexpr int kUsual = 80;
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 }  // namespace
@@ -91,7 +85,7 @@ void ProgressBar::update(int64_t done) {
   state_.done = done;
   state_.speed = seconds > 0 ? static_cast<double>(done - first_done_) / seconds : 0;
   // One column stays free: a terminal that wraps at the last one would start a new line.
-  fmt::print(stderr, "\r{}\033[K", progress_line(state_, terminal_width() - 1));
+  fmt::print(stderr, "\r{}\033[K", progress_line(state_, terminal_size().columns - 1));
   std::fflush(stderr);
   drawn_ = true;
   last_drawn_ = now;

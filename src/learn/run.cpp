@@ -229,7 +229,8 @@ class Trainings {
     return [this, &single](const EpochRecord& record) {
       if (feed_.epoch || feed_.enough) {
         const std::lock_guard<std::mutex> lock(one_at_a_time_);
-        if (feed_.epoch && !stopped_ && !feed_.epoch(single.training(), record)) stopped_ = true;
+        if (feed_.epoch && !stopped_ && !feed_.epoch(single.training(), record, *single.trainer()))
+          stopped_ = true;
         if (feed_.enough && feed_.enough(single.training(), record)) single.set_enough();
       }
       single.epoch_done(record);
@@ -349,8 +350,9 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   };
   feed.done = [&](const Training& training, const RunResult& result) { results[training.run] = result; };
   if (progress) {
-    feed.epoch = [&](const Training& training, const EpochRecord& record) {
-      return progress({training.run, request.runs, record, request.learn.epochs});
+    feed.epoch = [&](const Training& training, const EpochRecord& record, const Trainer& trainer) {
+      return progress(
+          {training.run, request.runs, record, request.learn.epochs, trainer.history(), trainer.finished()});
     };
   }
   const auto begin = std::chrono::steady_clock::now();

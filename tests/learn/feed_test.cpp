@@ -81,7 +81,7 @@ TEST(Feed, ABrokenPromiseIsNoFailedTraining) {
   for (const int threads : {1, 3}) {
     const test::ScopedThreads scoped(threads);
     Counted counted({request_for("ce")});
-    counted.feed.epoch = [](const Training&, const EpochRecord&) {
+    counted.feed.epoch = [](const Training&, const EpochRecord&, const Trainer&) {
       QW_ASSERT(false);
       return true;
     };

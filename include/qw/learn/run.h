@@ -21,6 +21,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,9 @@ struct TrainProgress {
   int64_t runs = 1;    // of the request
   EpochRecord record;  // of this epoch
   int64_t epochs = 0;  // at most
+  // Of this run, up to this epoch, also those of an earlier process; valid during the call.
+  std::span<const EpochRecord> history;
+  bool is_last = false;  // no epoch of this run follows
 };
 
 // A training that was told to stop. Its folder, if it has one, has all runs as far as they had come.
@@ -136,7 +140,8 @@ struct TrainingFeed {
   // One that went wrong, with the error's text; others go on. Without it the error ends all, as an
   // InternalError always does.
   std::function<void(const Training&, const std::string&)> failed;
-  std::function<bool(const Training&, const EpochRecord&)> epoch;  // may be empty; false stops them all
+  // May be empty; false stops them all. The trainer has this epoch in its history.
+  std::function<bool(const Training&, const EpochRecord&, const Trainer&)> epoch;
   // May be empty; true: this one has had enough epochs, and counts as far as it came.
   std::function<bool(const Training&, const EpochRecord&)> enough;
 };

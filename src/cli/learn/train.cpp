@@ -3,18 +3,20 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/interrupt.h"
 #include "cli/learn/commands.h"
 #include "cli/learn/dry_run.h"
 #include "cli/learn/open_run.h"
 #include "cli/learn/options_text.h"
+#include "cli/learn/train_progress.h"
 #include "cli/learn/train_text.h"
+#include "cli/learn/training_log.h"
 #include "cli/learn/write_report.h"
 #include "cli/program.h"
 #include "core/file.h"
 #include "core/json.h"
-#include "core/progress.h"
 #include "core/text.h"
 #include "data/load_fields.h"
 #include "learn/learn_options.h"
@@ -34,6 +36,7 @@ struct TrainArguments {
   DataArguments data;
   TrainRequest request;
   std::string out;
+  std::string log_dir;
   std::string resume;
   std::string preset;
   std::string presets;
@@ -176,7 +179,7 @@ Dataset load_for(const std::string& folder, const TrainArguments& arguments) {
 Dataset complete_request(const CLI::App& command, TrainArguments& arguments) {
   if (!arguments.resume.empty()) {
     refuse_beside(command, "--resume", "a training goes on as it began",
-                  [](const std::string& name) { return name == "--report"; });
+                  [](const std::string& name) { return name == "--report" || name == "--log-dir"; });
     if (std::filesystem::exists(std::filesystem::path(arguments.resume) / "search"))
       fail_usage(fmt::format("qw train: {} is a folder of qw fit, which goes on by its own command",
                              arguments.resume));
@@ -234,19 +237,27 @@ void suit_request(const CLI::App& command, const Dataset& dataset, TrainArgument
 }
 
 // Until it is done, or until Ctrl-C; then it says what is kept.
-std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArguments& arguments) {
+std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArguments& arguments, bool may_draw) {
   const Interrupt interrupt;
+  const MetricInfo& metric = find_metric(dataset.targets.task, arguments.request.learn.metric);
+  std::optional<TrainingLog> log;
+  if (!arguments.log_dir.empty()) log.emplace(arguments.log_dir, arguments.request, metric.name);
   try {
-    TrainingReport report(find_metric(dataset.targets.task, arguments.request.learn.metric).name);
-    return train(dataset, arguments.request, arguments.out, [&](const TrainProgress& progress) {
-      report.show(progress);
-      return !Interrupt::happened();
-    });
+    TrainingReport report(metric, may_draw);
+    std::vector<RunResult> results =
+        train(dataset, arguments.request, arguments.out, [&](const TrainProgress& progress) {
+          report.show(progress);
+          if (log) log->add(progress);
+          return !Interrupt::happened();
+        });
+    if (log) log->complete(arguments.out);
+    return results;
   } catch (const TrainingStopped&) {
+    const std::string logged = log ? " --log-dir " + arguments.log_dir : "";
     say(arguments.out.empty()
             ? "stopped; nothing is kept, since there is no --out"
-            : fmt::format("stopped; all that was learned is in {}; go on with: qw train --resume {}",
-                          arguments.out, arguments.out));
+            : fmt::format("stopped; all that was learned is in {}; go on with: qw train --resume {}{}",
+                          arguments.out, arguments.out, logged));
     throw CLI::RuntimeError(kInterruptedExit);
   }
 }
@@ -261,7 +272,7 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   device_of(arguments.request);  // refused before anything is chosen
   const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
   if (!goes_on) say_what_is_guessed(dataset, arguments.request);
-  const std::vector<RunResult> results = train_or_stop(dataset, arguments);
+  const std::vector<RunResult> results = train_or_stop(dataset, arguments, !global.json);
   for (const std::string& warning : result_warnings(dataset, arguments.request, results))
     say("warning: " + warning);
   if (!page.empty()) write_file_atomically(page, report_html(arguments.out));
@@ -330,6 +341,9 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   add_options(*command, request_fields(request));
   FieldTable table("qw train");
   table.add("out", arguments->out, "DIR", "keep model, flow, predictions and metrics here");
+  table.add(
+      "log_dir", arguments->log_dir, "DIR",
+      "write every epoch here while it trains, for TensorBoard and as metrics.csv, a folder for each run");
   table.add("resume", arguments->resume, "DIR", "go on with a training that was interrupted");
   table.add(
       "preset", arguments->preset, "NAME",

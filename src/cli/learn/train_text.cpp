@@ -1,19 +1,14 @@
 #include "cli/learn/train_text.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "cli/table.h"
-#include "core/progress.h"
 #include "core/text.h"
 
 namespace qw::cli {
 namespace {
-
-constexpr int64_t kLineEvery = 100;  // epochs, where there is no terminal
 
 // Shares with four decimals; errors of large values with five digits.
 std::string readable(double value) {
@@ -109,41 +104,6 @@ std::string training_text(const Dataset& dataset, const TrainRequest& request,
   text += certainty_text(dataset, request, results);
   if (!out.empty()) text += fmt::format("predictions: {}/run-0/predictions.csv\n", out);
   return text;
-}
-
-TrainingReport::TrainingReport(std::string metric)
-    : metric_(std::move(metric)), on_(!quiet()), terminal_(isatty(STDERR_FILENO) != 0) {}
-
-void TrainingReport::show(const TrainProgress& progress) {
-  ++epochs_;
-  if (!on_) return;
-  const std::string line =
-      fmt::format("run {} of {}, epoch {}: loss {:.4f}, validation {:.4f}, {} {:.4f}", progress.run + 1,
-                  progress.runs, progress.record.epoch + 1, progress.record.loss, progress.record.val_loss,
-                  metric_, progress.record.val_metric);
-  if (!terminal_) {
-    if ((progress.record.epoch + 1) % kLineEvery == 0)
-      fmt::print(stderr, "{}{}\n", line, time_left(progress));
-    return;
-  }
-  const auto now = Clock::now();
-  if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
-  last_ = now;
-  drawn_ = true;
-  fmt::print(stderr, "\r\x1b[2K{}{}", line, time_left(progress));
-  std::fflush(stderr);
-}
-
-void TrainingReport::wipe() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[2K");
-  drawn_ = false;
-}
-
-std::string TrainingReport::time_left(const TrainProgress& progress) const {
-  const double spent = std::chrono::duration<double>(Clock::now() - start_).count();
-  const auto all = static_cast<double>(progress.runs * progress.epochs);
-  const double left = spent / static_cast<double>(epochs_) * (all - static_cast<double>(epochs_));
-  return left < 1 ? "" : fmt::format(", at most {:.0f} s left", left);
 }
 
 }  // namespace qw::cli

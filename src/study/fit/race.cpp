@@ -376,7 +376,7 @@ void Race::train(std::vector<size_t> queue) {
   feed.failed = [&](const Training& training, const std::string&) {
     finish(training.run, std::numeric_limits<double>::quiet_NaN());
   };
-  feed.epoch = [&](const Training&, const EpochRecord& record) {
+  feed.epoch = [&](const Training&, const EpochRecord& record, const Trainer&) {
     constexpr int64_t kEpochsBetween = 10;
     if (record.epoch % kEpochsBetween == 0 && !tell()) interrupted_ = true;
     return !interrupted_;
