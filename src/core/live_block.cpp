@@ -24,6 +24,8 @@ void write_at_once(const std::string& text) {
   std::fflush(stderr);
 }
 
+bool begins_character(char byte) { return (byte & 0xC0) != 0x80; }
+
 bool in_background() {
   const pid_t foreground = ::tcgetpgrp(STDERR_FILENO);
   return foreground >= 0 && foreground != ::getpgrp();
@@ -55,8 +57,13 @@ bool shows_unicode() {
 }
 
 int columns_of(std::string_view text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+  return static_cast<int>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string cut_to(std::string_view text, int columns) {
+  size_t end = 0;
+  while (end < text.size() && (!begins_character(text[end]) || columns-- > 0)) ++end;
+  return std::string(text.substr(0, end));
 }
 
 // Terminals wrap lines anew when they become narrower, so that a line may stand on several rows by now.
@@ -70,10 +77,14 @@ std::string LiveBlock::back_to_start() const {
 void LiveBlock::draw(const std::vector<std::string>& lines) {
   if (in_background()) return drawn_.clear();
   std::string text = back_to_start();
-  for (const std::string& line : lines) text += line + "\x1b[K\n";
-  write_at_once(text + "\x1b[J");
+  const int width = terminal_size().columns - 1;
   drawn_.clear();
-  for (const std::string& line : lines) drawn_.push_back(columns_of(line));
+  for (const std::string& line : lines) {
+    const std::string shown = cut_to(line, width);
+    text += shown + "\x1b[K\n";
+    drawn_.push_back(columns_of(shown));
+  }
+  write_at_once(text + "\x1b[J");
 }
 
 void LiveBlock::wipe() {

@@ -21,6 +21,7 @@ bool can_draw_live();
 bool shows_unicode();
 
 int columns_of(std::string_view text);  // characters of UTF-8, each of one column
+std::string cut_to(std::string_view text, int columns);
 
 // Between two draws the cursor stands at the start of the empty line below the block, so that a program that
 // is killed leaves the terminal in order. For use by one thread at a time.
@@ -31,8 +32,8 @@ class LiveBlock {
   LiveBlock& operator=(const LiveBlock&) = delete;
   ~LiveBlock() { wipe(); }
 
-  // Replaces what was drawn last. A line of more columns than the terminal has would wrap. A process in the
-  // background draws nothing.
+  // Replaces what was drawn last. Lines are cut before the last column, where a terminal may wrap. A process
+  // in the background draws nothing.
   void draw(const std::vector<std::string>& lines);
   void wipe();  // the next output starts where the block was
 

@@ -12,6 +12,14 @@ TEST(LiveBlock, ColumnsAreCharacters) {
   EXPECT_EQ(columns_of("▁▂█ é"), 5);
 }
 
+TEST(LiveBlock, LinesAreCutBetweenCharacters) {
+  EXPECT_EQ(cut_to("▁▂█", 2), "▁▂");
+  EXPECT_EQ(cut_to("abc", 3), "abc");
+  EXPECT_EQ(cut_to("abc", 9), "abc");
+  EXPECT_EQ(cut_to("abc", 0), "");
+  EXPECT_EQ(cut_to("▁", -1), "");
+}
+
 TEST(LiveBlock, NothingIsDrawnWhereStderrIsNoTerminal) {
   testing::internal::CaptureStderr();
   const bool draws = can_draw_live();

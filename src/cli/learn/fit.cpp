@@ -12,6 +12,7 @@
 #include "cli/program.h"
 #include "cli/table.h"
 #include "core/file.h"
+#include "core/live_block.h"
 #include "core/progress.h"
 #include "core/text.h"
 #include "learn/learn_options.h"
@@ -57,18 +58,12 @@ double seconds_since_start() {
 // On a terminal one line that changes; else a line now and then.
 class FitReport {
  public:
-  explicit FitReport(std::string metric)
-      : metric_(std::move(metric)), terminal_(isatty(STDERR_FILENO) != 0) {}
-  FitReport(const FitReport&) = delete;
-  FitReport& operator=(const FitReport&) = delete;
-  ~FitReport() {
-    if (drawn_) fmt::print(stderr, "\r\x1b[K");
-  }
+  explicit FitReport(std::string metric) : metric_(std::move(metric)) {}
 
   void show(const FitProgress& progress) {
     using std::chrono::steady_clock;
     const auto now = steady_clock::now();
-    const auto pause = terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000);
+    const auto pause = draws_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000);
     if (quiet() || progress.trials == 0 || now - last_ < pause) return;
     last_ = now;
     const auto trials = [](int64_t count) {
@@ -76,14 +71,10 @@ class FitReport {
     };
     const std::string left =
         progress.trials_left >= 0 ? trials(progress.trials_left) : time_text(progress.seconds_left);
-    std::string line = fmt::format("{}, {} left; best {} {:.4f}: {}", trials(progress.trials), left, metric_,
-                                   progress.score, progress.best);
-    constexpr size_t kWidth = 110;
-    if (terminal_ && line.size() > kWidth) line.resize(kWidth);
-    if (terminal_) {
-      fmt::print(stderr, "\r\x1b[K{}", line);
-      std::fflush(stderr);
-      drawn_ = true;
+    const std::string line = fmt::format("{}, {} left; best {} {:.4f}: {}", trials(progress.trials), left,
+                                         metric_, progress.score, progress.best);
+    if (draws_) {
+      block_.draw({line});
     } else {
       say(line);
     }
@@ -91,7 +82,8 @@ class FitReport {
 
  private:
   std::string metric_;
-  bool terminal_, drawn_ = false;
+  bool draws_ = can_draw_live();
+  LiveBlock block_;
   std::chrono::steady_clock::time_point last_;
 };
 

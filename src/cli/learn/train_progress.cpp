@@ -80,8 +80,7 @@ std::vector<std::string> TrainingReport::lines(int64_t runs, int64_t epochs) con
   }
   if (runs == 1) return shown;
   const std::string left = at_most(seconds_left(runs, epochs), ", up to ");
-  const std::string sum = fmt::format("{} of {} runs done{}", done, runs, left.empty() ? "" : left + " left");
-  shown.push_back(sum.substr(0, static_cast<size_t>(std::max(0, width))));
+  shown.push_back(fmt::format("{} of {} runs done{}", done, runs, left.empty() ? "" : left + " left"));
   return shown;
 }
 
