@@ -105,7 +105,7 @@ std::string metrics_table(const std::vector<std::string>& names, const std::vect
   return text;
 }
 
-RunLog::RunLog(fs::path folder, std::vector<std::string> names, const std::string& options,
+RunLog::RunLog(const fs::path& folder, std::vector<std::string> names, const std::string& options,
                const std::vector<LoggedEpoch>& earlier)
     : names_(std::move(names)) {
   write_file_atomically(folder / kMetricsTable, metrics_table(names_, earlier));

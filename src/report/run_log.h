@@ -24,10 +24,10 @@ std::string metrics_table(const std::vector<std::string>& names, const std::vect
 
 class RunLog {
  public:
-  // Makes the folder. What a log there holds is replaced by `earlier`, so that a training that goes on
-  // repeats no epoch; an event file that is being watched stays until the new one is whole. `options` is
-  // Markdown.
-  RunLog(std::filesystem::path folder, std::vector<std::string> names, const std::string& options,
+  // Makes the folder. `earlier` counts instead of what a log there holds, so that a training that goes on
+  // repeats no epoch. Event files that are there stay: a TensorBoard that watches one would never leave it if
+  // it went. The new one tells it to forget them. `options` is Markdown.
+  RunLog(const std::filesystem::path& folder, std::vector<std::string> names, const std::string& options,
          const std::vector<LoggedEpoch>& earlier);
   RunLog(RunLog&&) noexcept;
   RunLog& operator=(RunLog&&) noexcept;
