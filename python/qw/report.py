@@ -17,13 +17,14 @@ def _folder_of(run: Any) -> str:
     if hasattr(run, "_check_fitted"):
         run._check_fitted()
         return str(run.fitted_.folder)
-    raise fail(f"Report takes a run folder or a fitted estimator, got {type(run).__name__}")
+    raise fail(f"Report takes a run folder or a fitted estimator, or a list of them, got {type(run).__name__}")
 
 
 class Report:
-    """The page of `qw report` (docs/report.md): qw.Report("runs/teams") or qw.Report(model)
+    """The page of `qw report` (docs/report.md): qw.Report("runs/teams"), qw.Report(model) or qw.Report([one, other])
 
-    run: a folder of `qw train --out`, of `qw fit --out` or of an estimator's save(), or a fitted estimator.
+    run: a folder of `qw train --out`, of `qw fit --out` or of an estimator's save(), or a fitted estimator; or a list
+    of them, which are compared with the first.
     title: above the page; what was learned, unless given.
     height: of the page in a notebook, in pixels; its lower corner can be drawn.
 
@@ -34,9 +35,11 @@ class Report:
     def __init__(self, run: Any, *, title: str = "", height: int = 640) -> None:
         if height < 1:
             raise fail(f"the height of a report must be at least 1 pixel, got {height}")
-        self._folder = _folder_of(run)
+        self._folders = [_folder_of(each) for each in (run if isinstance(run, (list, tuple)) else [run])]
+        if not self._folders:
+            raise fail("Report has no run to show: the list is empty")
         self._height = int(height)
-        self.html: str = _core.report_html(self._folder, title).decode("utf-8", "replace")
+        self.html: str = _core.report_html(self._folders, title).decode("utf-8", "replace")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file, whole or not at all."""
@@ -49,11 +52,14 @@ class Report:
             part.unlink(missing_ok=True)
 
     def __repr__(self) -> str:
-        return f"qw.Report({self._folder!r})"
+        shown = self._folders[0] if len(self._folders) == 1 else self._folders
+        return f"qw.Report({shown!r})"
 
     def _repr_html_(self) -> str:
+        # Without a base of its own a link to a section would lead to the notebook.
+        page = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
         # Its script may run, but in an origin of its own: it reaches neither the notebook nor its cookies.
         return (
-            f'<iframe title="qw report" sandbox="allow-scripts" srcdoc="{html.escape(self.html)}" '
+            f'<iframe title="qw report" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
             f'style="width: 100%; height: {self._height}px; border: 0; resize: vertical; overflow: auto"></iframe>'
         )

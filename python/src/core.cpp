@@ -227,12 +227,14 @@ py::list paths(const Graph& graph, const Array<double>& flow, double tolerance) 
   return found;
 }
 
-// As bytes: names in the data may be no UTF-8.
-py::bytes report(const std::string& run, const std::string& title) {
+// Of one run, or of several beside each other. As bytes: names in the data may be no UTF-8.
+py::bytes report(const std::vector<std::string>& runs, const std::string& title) {
   std::string html;
   {
     const py::gil_scoped_release others_may_run;
-    html = report_html(run, {.title = title});
+    const ReportOptions options{.title = title};
+    html = runs.size() == 1 ? report_html(runs[0], options)
+                            : comparison_html({runs.begin(), runs.end()}, options);
   }
   return html;
 }

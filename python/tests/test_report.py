@@ -13,13 +13,18 @@ import qw
 NASTY = "<script>alert(1)</script> \"quoted\" 'single' & \N{GRINNING FACE} \N{HEBREW LETTER SHIN}"
 
 
-@pytest.fixture(scope="module")
-def model():
+def some_data():
     random = np.random.default_rng(2)
     y = np.arange(60) % 2
     x = random.normal(size=(60, 4)) + y[:, None]
     edges = np.stack([np.arange(60), (np.arange(60) + 2) % 60])
-    return qw.NodeClassifier("gcn", solver="ce", epochs=20, runs=2).fit(x, np.where(y == 0, "no", NASTY), edges=edges)
+    return x, np.where(y == 0, "no", NASTY), edges
+
+
+@pytest.fixture(scope="module")
+def model():
+    x, y, edges = some_data()
+    return qw.NodeClassifier("gcn", solver="ce", epochs=20, runs=2).fit(x, y, edges=edges)
 
 
 class Elements(html.parser.HTMLParser):
@@ -39,6 +44,7 @@ def test_a_fitted_estimator(model):
         assert section in report.html
     assert "alert(1)</script>" not in report.html, "names from the data are text"
     assert "\N{HEBREW LETTER SHIN}" in report.html
+    assert "<title>gcn (ce)</title>" in report.html
 
 
 def test_a_folder(model, tmp_path):
@@ -56,11 +62,23 @@ def test_a_notebook_shows_it_apart_from_its_own_page(model):
     report = qw.Report(model, height=321)
     ((tag, attributes),) = Elements(report._repr_html_()).found
     assert tag == "iframe"
-    assert attributes["srcdoc"] == report.html, "nothing is lost by quoting"
+    base = '<base href="about:srcdoc">'
+    assert base in attributes["srcdoc"], "links to sections stay in the frame"
+    assert attributes["srcdoc"].replace(base, "") == report.html, "nothing is lost by quoting"
     assert attributes["sandbox"] == "allow-scripts", "an origin of its own"
     assert "height: 321px" in attributes["style"]
     assert attributes["title"]
     assert repr(report) == f"qw.Report({model.fitted_.folder!r})"
+
+
+def test_several_are_compared(model, tmp_path):
+    x, y, edges = some_data()
+    other = qw.NodeClassifier("mlp", solver="ce", epochs=20, runs=2).fit(x, y, edges=edges)
+    other.save(tmp_path / "other")
+    report = qw.Report([model, tmp_path / "other"], title="Two of them")
+    assert "<title>Two of them</title>" in report.html
+    assert str(tmp_path / "other") in repr(report)
+    assert "mlp" in report.html and "gcn" in report.html
 
 
 def test_it_is_kept_in_a_file(model, tmp_path):
@@ -79,7 +97,7 @@ def test_it_stays_when_the_run_goes(tmp_path, model):
     before = report.html
     for file in sorted((tmp_path / "run").rglob("*"), reverse=True):
         file.unlink() if file.is_file() else file.rmdir()
-    assert report.html == before and before[:50] in html.unescape(report._repr_html_())
+    assert report.html == before and "Reproducing it" in html.unescape(report._repr_html_())
 
 
 def test_a_fit(tmp_path):
@@ -92,8 +110,10 @@ def test_a_fit(tmp_path):
 
 
 def test_what_has_no_report(tmp_path):
-    with pytest.raises(qw.Error, match=r"^qw: Report takes a run folder or a fitted estimator, got list$"):
+    with pytest.raises(qw.Error, match=r"^qw: Report takes a run folder or a fitted estimator, or a list of them, got int$"):
         qw.Report([1, 2])
+    with pytest.raises(qw.Error, match=r"^qw: Report has no run to show: the list is empty$"):
+        qw.Report([])
     with pytest.raises(Exception, match="this NodeClassifier is not fitted yet; call fit first"):
         qw.Report(qw.NodeClassifier())
     with pytest.raises(qw.Error, match="summary.json|no finished|nowhere"):

@@ -26,6 +26,13 @@ std::string who_predicts(const RunRecord& record) {
                      value_of(config.at("learn"), "solver"));
 }
 
+// Data in memory, as Python's, may have no name.
+std::string title_of(const RunRecord& record) {
+  const std::string name = value_of(record.summary, "name");
+  const std::string what = record.fit ? "the best of many" : who_predicts(record);
+  return name.empty() ? what : name + ": " + what;
+}
+
 // "Does the graph help? Yes (+12.0 ± 2.0 points)."
 std::string sentence(const Json& verdict) {
   const auto begun = [&](const char* name) {
@@ -69,9 +76,7 @@ void add_answer(Page& page, const RunRecord& record) {
 
 std::string report_html(const std::filesystem::path& run, const ReportOptions& options) {
   const RunRecord record = read_run_record(run);
-  Page page(!options.title.empty() ? options.title
-                                   : fmt::format("{}: {}", value_of(record.summary, "name"),
-                                                 record.fit ? "the best of many" : who_predicts(record)));
+  Page page(options.title.empty() ? title_of(record) : options.title);
   add_answer(page, record);
   add_fit(page, record);
   add_quality(page, record);

@@ -1,6 +1,7 @@
 // Trainings in folders: what they leave there, and going on after an interruption.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
@@ -149,6 +150,29 @@ TEST(Run, GoesOnAfterAnInterruptionAsIfThereWasNone) {
     expect_same_result(results[0], expected[0]);
     expect_same_files(part.path() / "run-0", whole.path() / "run-0");
   }
+}
+
+TEST(Run, ProgressHasAllEpochsOfARunAndItsLast) {
+  const test::TemporaryFolder folder;
+  const Dataset data = data_with_values();
+  TrainRequest request = small_request("ce");
+  request.runs = 2;
+  EXPECT_THROW(train(data, request, folder.path(),
+                     [](const TrainProgress& progress) { return progress.record.epoch < 5; }),
+               TrainingStopped);
+  std::map<int64_t, int64_t> last;
+  const std::vector<RunResult> results =
+      train(data, request, folder.path(), [&](const TrainProgress& progress) {
+        const std::span<const EpochRecord> history = progress.history;
+        EXPECT_EQ(history.size(), static_cast<size_t>(progress.record.epoch) + 1)
+            << "also of the first process";
+        for (size_t k = 0; k < history.size(); ++k) EXPECT_EQ(history[k].epoch, static_cast<int64_t>(k));
+        EXPECT_EQ(history.back().loss, progress.record.loss);
+        EXPECT_FALSE(last.contains(progress.run)) << "it was told that no epoch follows";
+        if (progress.is_last) last[progress.run] = progress.record.epoch;
+        return true;
+      });
+  for (const RunResult& result : results) EXPECT_EQ(last.at(result.run) + 1, result.epochs);
 }
 
 TEST(Run, OutOfMemorySaysWhatWouldFit) {
