@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kPlainLineEvery = 100;  // epochs
 constexpr std::chrono::milliseconds kBetweenDraws{100};
+constexpr int64_t kMostKept = 100;  // runs whose values stay when they are done
 
 double seconds_between(std::chrono::steady_clock::time_point begin,
                        std::chrono::steady_clock::time_point end) {
@@ -56,6 +57,7 @@ void TrainingReport::note(const TrainProgress& progress) {
   run.loss = progress.record.loss;
   run.is_done = progress.is_last;
   ++run.epochs_here;
+  if (run.is_done && progress.runs > kMostKept) run.values = {};
 }
 
 std::string TrainingReport::plain_line(const TrainProgress& progress) const {
@@ -75,8 +77,8 @@ std::vector<std::string> TrainingReport::lines(int64_t runs, int64_t epochs) con
   const bool all_fit = runs_.size() <= room;
   std::vector<std::string> shown;
   for (const auto& [number, run] : runs_) {
-    if ((all_fit || !run.is_done) && shown.size() < room)
-      shown.push_back(line_of(number, run, runs, epochs, width));
+    const bool is_shown = !run.is_done || (all_fit && !run.values.empty());
+    if (is_shown && shown.size() < room) shown.push_back(line_of(number, run, runs, epochs, width));
   }
   if (runs == 1) return shown;
   const std::string left = at_most(seconds_left(runs, epochs), ", up to ");
