@@ -305,16 +305,15 @@ TEST(TrainCommand, KilledAgainAndAgainItEndsWithTheBitsOfTheUninterrupted) {
   ASSERT_EQ(qw(with(what, {"--out", whole, "--threads", "1"})).exit_code, 0);
   std::mt19937 random(7);
   std::uniform_int_distribution<int> milliseconds(100, 1500);
-  bool done = false;
-  for (int kills = 0; kills < 8 && !done; ++kills) {
+  const auto go_on = [&] {
     const bool started = std::filesystem::exists(killed + "/config.json");
-    done = run_and_kill(
-        started ? Arguments{"train", "--resume", killed, "--quiet"} : with(what, {"--out", killed}),
-        std::chrono::milliseconds(milliseconds(random)));
-  }
-  if (!std::filesystem::exists(killed + "/config.json"))
-    run_and_kill(with(what, {"--out", killed}), std::chrono::seconds(2));
-  ASSERT_EQ(qw({"train", "--resume", killed, "--quiet"}).exit_code, 0);
+    return started ? Arguments{"train", "--resume", killed, "--quiet"} : with(what, {"--out", killed});
+  };
+  bool done = false;
+  for (int kills = 0; kills < 8 && !done; ++kills)
+    done = run_and_kill(go_on(), std::chrono::milliseconds(milliseconds(random)));
+  const CommandResult last = qw(go_on());
+  ASSERT_EQ(last.exit_code, 0) << last.err;
   for (const char* run : {"run-0", "run-1"}) {
     for (const char* file : {"model.safetensors", "model.json", "flow.safetensors", "predictions.csv",
                              "metrics.jsonl", "summary.json"}) {
