@@ -97,10 +97,10 @@ void add_choices(Page& page, const SweptSearch& search) {
   const size_t all = search.configs.size();
   page.chart(
       {"Choices and what they reached",
-       fmt::format("A line for each {} of options, from its values to its mean validation {}. The best "
+       fmt::format("A line for each choice of options, from its values to its mean validation {}. The best "
                    "stands out; the others are the fainter the worse they are.{}",
-                   "choice", search.metric,
-                   all > kMostLines ? fmt::format(" The best {} of {}.", kMostLines, all) : ""),
+                   search.metric,
+                   all > kMostLines ? fmt::format(" The best {} of {} are drawn.", kMostLines, all) : ""),
        {panel},
        1});
 }
