@@ -125,6 +125,10 @@ void add_transport(Page& page, const RunRecord& record) {
     page.paragraph("No edge may carry flow.");
     return;
   }
+  if (std::all_of(flow.values.begin(), flow.values.end(), [](float value) { return value == 0; })) {
+    page.paragraph("Nothing flows: the flow of every edge is exactly zero.");
+    return;
+  }
   page.chart(histogram_of(flow, flow.columns == 1 ? "edges" : "flows"));
   add_paths(page, record, flow);
 }

@@ -456,7 +456,7 @@ TEST(Chart, ThinLinesLieBelowTheirMean) {
 // An axis for each series, a line for each entry; the first is drawn last, on top of the others.
 TEST(Chart, ParallelAxesHaveALineForEachEntry) {
   Panel panel{.kind = PanelKind::kParallel};
-  panel.series = {{.name = "lr", .y = {0.001, 0.1, 0.01}},
+  panel.series = {{.name = "lr", .y = {0.01, 1, 0.1}},
                   {.name = "solver", .y = {0, 1, 0}, .names = {"ce", "bregman"}},
                   {.name = "score", .y = {3, 1, NAN}}};
   const std::string svg = to_svg({"Choices", "", {panel}, 1});
@@ -467,10 +467,10 @@ TEST(Chart, ParallelAxesHaveALineForEachEntry) {
   EXPECT_EQ(lines[0].points().size(), 2u);  // it has no score
   ASSERT_EQ(lines[2].points().size(), 3u);
   EXPECT_EQ(lines[2].attributes.at("stroke"), "#d55e00");
-  // lr spans two decades and so is logarithmic: 0.01 lies half way.
+  // lr spans two decades and so is logarithmic: 0.1 lies half way.
   EXPECT_NEAR(lines[0].points()[0].y, (lines[1].points()[0].y + lines[2].points()[0].y) / 2, 0.02);
   EXPECT_GT(lines[2].points()[1].y, lines[1].points()[1].y);  // "ce" is the lower one
-  for (const char* text : {"lr", "solver", "score", "ce", "bregman", "0.001"})
+  for (const char* text : {"lr", "solver", "score", "ce", "bregman", "0.01"})
     EXPECT_TRUE(has_text(elements, text)) << text;
   const auto refusal = [&] { return error_of([&] { to_svg({"", "", {panel}, 1}); }); };
   panel.series[1].y[0] = 2;

@@ -55,8 +55,8 @@ TEST_F(Swept, HasChoicesBestFirstAndStagesInTheirOrder) {
   ASSERT_EQ(search.stages.size(), 2U);
   EXPECT_EQ(search.stages[0].runs, 1);
   EXPECT_THAT(search.stages[0].seconds, ElementsAre(0.5, 1, 1));  // a failure takes none here
-  EXPECT_THAT(search.stages[1].seconds, ElementsAre(1.5));
-  EXPECT_THAT(search.stages[1].scores, ElementsAre(0.5));
+  EXPECT_THAT(search.stages[1].seconds, ElementsAre(1.5, 2));
+  EXPECT_THAT(search.stages[1].scores, ElementsAre(0.375, 0.5));
 }
 
 }  // namespace

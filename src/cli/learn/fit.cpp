@@ -198,7 +198,7 @@ void add_fit_command(CLI::App& app, const GlobalOptions& global) {
   table.add("coverage", options.coverage, {0.01, 0.999},
             "share of the nodes whose truth the sets (or intervals) of predictions.csv should hold");
   add_options(*command, table);
-  add_report_option(*command, "qw fit", arguments->report);
+  add_report_option(*command, arguments->report);
   command->callback([arguments, &global] { fit_now(*arguments, global); });
 }
 

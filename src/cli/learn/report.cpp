@@ -30,14 +30,17 @@ void make_report(const ReportArguments& arguments, const GlobalOptions& global) 
 }  // namespace
 
 namespace {
-constexpr const char* kUnnamed = "true";  // what an option has that stands alone
+constexpr const char* kUnnamed = "/";  // names no file
 }  // namespace
 
-void add_report_option(CLI::App& app, const std::string& command, std::string& given) {
-  FieldTable table(command);
-  table.add("report", given, "[FILE]", "a page of what came out, too; default: report.html in the folder");
-  add_options(app, table);
-  app.get_option("--report")->expected(0, 1);
+// Not of a field table, whose options have a value.
+void add_report_option(CLI::App& app, std::string& given) {
+  app.add_option_function<std::string>(
+         "--report", [&given](const std::string& file) { given = file.empty() ? kUnnamed : file; },
+         "a page of what came out, too; default: report.html in the folder")
+      ->type_name("[FILE]")
+      ->expected(0, 1)
+      ->take_last();
 }
 
 std::string report_file(const std::string& command, const std::string& given, const std::string& folder) {

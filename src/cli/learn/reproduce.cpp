@@ -150,7 +150,7 @@ void add_reproduce_command(CLI::App& app, const GlobalOptions& global) {
   table.add("png", arguments->png, "figures as PNG, too (by rsvg-convert)");
   table.add("show", arguments->show, "train nothing; show what is there");
   add_options(*command, table);
-  add_report_option(*command, "qw reproduce", arguments->report);
+  add_report_option(*command, arguments->report);
   command->footer("What is done stays done: repeat the command to go on, or run it several times at once.");
   command->callback([arguments, &global] { reproduce(*arguments, global); });
 }

@@ -354,7 +354,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
   table.add("dry_run", arguments->dry_run,
             "say what would be done and how much memory it takes; run nothing");
   add_options(*command, table);
-  add_report_option(*command, "qw train", arguments->report);
+  add_report_option(*command, arguments->report);
   add_options(*command, model_fields(request.model_options));
   add_options(*command, learn_fields(request.learn));
   command->callback([arguments, command, &global] { run_training(*command, *arguments, global); });

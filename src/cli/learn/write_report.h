@@ -11,7 +11,7 @@ namespace qw::cli {
 void write_report(const std::string& file, const std::string& html, const GlobalOptions& global);
 
 // --report [FILE] of a command that makes a folder. `given` is for report_file().
-void add_report_option(CLI::App& app, const std::string& command, std::string& given);
+void add_report_option(CLI::App& app, std::string& given);
 
 // The page to write: "" where none is wanted, report.html in the folder where no file is named. Throws
 // qw::UsageError where there is no folder, and where the file is not called .html: a word after --report is a
