@@ -59,8 +59,9 @@ void add_race(Page& page, const Json& fit, const std::string& metric) {
   Panel scores{.title = "The race",
                .x_label = "validation " + metric + (percent ? ", %" : ""),
                .kind = PanelKind::kIntervals};
-  Panel weights{.title = "The ensemble", .x_label = "weight", .kind = PanelKind::kIntervals};
-  Series score{.name = "validation"}, weight{.name = "weight"};
+  Panel weights{
+      .title = "The ensemble", .x_label = "candidate", .y_label = "weight", .kind = PanelKind::kBars};
+  Series score{.name = "candidates"}, weight{.name = "candidates"};  // one colour, no legend
   for (const Json& row : fit.at("candidates")) {
     const std::string name = row.at("name").get<std::string>();
     if (scores.categories.size() < kMostDrawn && row.at("score").is_number()) {
@@ -105,9 +106,10 @@ void add_fit(Page& page, const RunRecord& record) {
   const Json& fit = *record.fit;
   const std::string metric = record.summary.value("metric", "score");
   page.section("The race");
-  page.paragraph(fmt::format("{} trainings in {:.0f} seconds on {} folds of the labelled nodes.",
+  const auto folds = fit.at("folds").get<int64_t>();
+  page.paragraph(fmt::format("{} trainings in {:.0f} seconds on {} of the labelled nodes.",
                              fit.at("trials").get<int64_t>(), fit.at("seconds").get<double>(),
-                             fit.at("folds").get<int64_t>()));
+                             folds == 1 ? "one fold" : fmt::format("{} folds", folds)));
   add_verdicts(page, fit);
   add_curve(page, fit, metric);
   add_race(page, fit, metric);
