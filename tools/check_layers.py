@@ -26,7 +26,7 @@ ALLOWED = {
     "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "nn", "learn", "report", "study", "paper"},
 }
 # What a training remembers of its data; it reads no files of its own.
-SCHEMA = re.compile(r"^(data/schema/|qw/data/(schema|trained_on)\.h$)")
+SCHEMA = re.compile(r"^(data/schema/|qw/data/(schema|trained_on|partition)\.h$)")
 MAY_INCLUDE_SCHEMA = {"learn"}
 TORCH = {"ops", "nn", "learn", "study", "paper"}
 TORCH_FOLDERS = {"src/cli/learn"}  # the program qw-learn

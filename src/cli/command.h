@@ -52,6 +52,7 @@ void add_data_get(CLI::App& data, const GlobalOptions& global);
 void add_data_info(CLI::App& data, const GlobalOptions& global);
 void add_data_convert(CLI::App& data, const GlobalOptions& global);
 void add_data_split(CLI::App& data, const GlobalOptions& global);
+void add_data_partition(CLI::App& data, const GlobalOptions& global);
 void add_w1_command(CLI::App& app, const GlobalOptions& global);
 void add_compare_command(CLI::App& app, const GlobalOptions& global);
 void add_plot_command(CLI::App& app, const GlobalOptions& global);

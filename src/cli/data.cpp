@@ -3,7 +3,7 @@
 namespace qw::cli {
 
 void add_data_command(CLI::App& app, const GlobalOptions& global) {
-  CLI::App* data = app.add_subcommand("data", "list, fetch, inspect, convert and split graphs");
+  CLI::App* data = app.add_subcommand("data", "list, fetch, inspect, convert, split and cut graphs");
   data->require_subcommand(1);
   data->fallthrough();
   add_data_list(*data, global);
@@ -11,6 +11,7 @@ void add_data_command(CLI::App& app, const GlobalOptions& global) {
   add_data_info(*data, global);
   add_data_convert(*data, global);
   add_data_split(*data, global);
+  add_data_partition(*data, global);
 }
 
 }  // namespace qw::cli

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/data_partition.h"
 #include "core/text.h"
 #include "qw/graph/statistics.h"
 
@@ -213,6 +214,7 @@ void add_data_info(CLI::App& data, const GlobalOptions& global) {
       data.add_subcommand("info", "what a graph is like: counts, homophily, components, duplicates");
   add_data_options(*command, *arguments);
   command->callback([arguments, &global] {
+    if (show_partition(*arguments, global)) return;
     const Json info = describe(load(*arguments));
     if (global.json) {
       print_json(info);

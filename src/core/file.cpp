@@ -85,17 +85,6 @@ std::optional<pid_t> writer_of(const std::string& name) {
   return static_cast<pid_t>(*process);
 }
 
-// A writer holds a lock on its file: one in another container has a number that means nothing here.
-bool is_abandoned(const fs::path& part) {
-  const std::optional<pid_t> writer = writer_of(part.filename().string());
-  if (!writer || ::kill(*writer, 0) == 0 || errno != ESRCH) return false;
-  const int file = ::open(part.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  if (file < 0) return false;
-  const bool unlocked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
-  ::close(file);
-  return unlocked;
-}
-
 void remove_abandoned_parts(const fs::path& folder) {
   static std::mutex mutex;
   static std::set<fs::path> seen;
@@ -112,6 +101,16 @@ void remove_abandoned_parts(const fs::path& folder) {
 }
 
 }  // namespace
+
+bool is_abandoned(const fs::path& part) {
+  const std::optional<pid_t> writer = writer_of(part.filename().string());
+  if (!writer || ::kill(*writer, 0) == 0 || errno != ESRCH) return false;
+  const int file = ::open(part.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (file < 0) return false;
+  const bool unlocked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  ::close(file);
+  return unlocked;
+}
 
 std::string reason_of(int error_number) {
   const std::string reason = std::strerror(error_number);

@@ -26,4 +26,8 @@ void publish_file(const std::filesystem::path& from, const std::filesystem::path
 // A name in the folder of `path` that no other process uses, for a file on its way to `path`.
 std::filesystem::path temporary_beside(const std::filesystem::path& path);
 
+// Whether `part` has such a name, of a process that is gone. A writer holds a lock on its file: one in
+// another container has a number that means nothing here.
+bool is_abandoned(const std::filesystem::path& part);
+
 }  // namespace qw

@@ -305,7 +305,7 @@ std::string json_string(const std::string& text, std::string_view file) {
   }
 }
 
-std::string header_for(const std::vector<StoredTensor>& tensors, const SafetensorsMetadata& metadata,
+std::string header_for(const std::vector<TensorShape>& tensors, const SafetensorsMetadata& metadata,
                        std::string_view file) {
   std::vector<std::string> entries;
   if (!metadata.empty()) {
@@ -315,8 +315,8 @@ std::string header_for(const std::vector<StoredTensor>& tensors, const Safetenso
     entries.push_back(fmt::format("\"{}\":{{{}}}", kMetadataKey, join(pairs, ",")));
   }
   size_t begin = 0;
-  for (const StoredTensor& tensor : tensors) {
-    const size_t end = begin + tensor.bytes.size();
+  for (const TensorShape& tensor : tensors) {
+    const size_t end = begin + tensor.bytes();
     entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                   json_string(tensor.name, file), type_name(tensor.type),
                                   fmt::join(tensor.shape, ","), begin, end));
@@ -339,11 +339,18 @@ SafetensorsFile SafetensorsFile::read(const std::filesystem::path& path) {
 }
 
 SafetensorsFile SafetensorsFile::parse(std::string contents, std::string name) {
+  const auto owner = std::make_shared<const std::string>(std::move(contents));
+  return view(std::as_bytes(std::span(*owner)), owner, std::move(name));
+}
+
+SafetensorsFile SafetensorsFile::view(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                      std::string name) {
   SafetensorsFile file;
   file.name_ = std::move(name);
-  file.contents_ = std::make_shared<const std::string>(std::move(contents));
-  const std::string_view header = header_of(*file.contents_, file.name_);
-  const auto data = std::as_bytes(std::span(*file.contents_)).subspan(kLengthBytes + header.size());
+  file.owner_ = std::move(owner);
+  const std::string_view header =
+      header_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name_);
+  const auto data = bytes.subspan(kLengthBytes + header.size());
   HeaderReader reader(file.name_);
   reader.read(header);
   order_claims(reader.claims, static_cast<int64_t>(data.size()), file.name_);
@@ -384,22 +391,41 @@ const StoredTensor& SafetensorsFile::get(std::string_view name, TensorType type)
   return tensor;
 }
 
+void SafetensorsFile::require_aligned(std::string_view name, const std::byte* place, size_t alignment) const {
+  if (reinterpret_cast<uintptr_t>(place) % alignment != 0)
+    fail_tensor(name_, name, fmt::format("does not lie at a multiple of {} bytes", alignment));
+}
+
+size_t TensorShape::bytes() const {
+  size_t count = item_size(type);
+  for (const int64_t extent : shape) count *= static_cast<size_t>(extent);
+  return count;
+}
+
+std::string safetensors_head(const std::vector<TensorShape>& tensors, const SafetensorsMetadata& metadata,
+                             const std::string& name) {
+  const std::string header = header_for(tensors, metadata, name);
+  const uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + header;
+}
+
 std::string safetensors_bytes(const std::vector<StoredTensor>& tensors, const SafetensorsMetadata& metadata,
                               const std::string& name) {
   std::set<std::string_view> names = {kMetadataKey};
+  std::vector<TensorShape> shapes;
   size_t data_size = 0;
   for (const StoredTensor& tensor : tensors) {
     check_tensor(tensor, name);
     if (!names.insert(tensor.name).second) {
       fail_tensor(name, tensor.name, "the name is already taken");
     }
+    shapes.push_back({tensor.name, tensor.type, tensor.shape});
     data_size += tensor.bytes.size();
   }
-  const std::string header = header_for(tensors, metadata, name);
-  const uint64_t length = header.size();
+  const std::string head = safetensors_head(shapes, metadata, name);
   std::string contents;
-  contents.reserve(kLengthBytes + header.size() + data_size);
-  contents.append(reinterpret_cast<const char*>(&length), kLengthBytes).append(header);
+  contents.reserve(head.size() + data_size);
+  contents.append(head);
   for (const StoredTensor& tensor : tensors) {
     contents.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   }

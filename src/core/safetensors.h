@@ -53,11 +53,20 @@ class SafetensorsFile {
  public:
   static SafetensorsFile read(const std::filesystem::path& path);
   static SafetensorsFile parse(std::string contents, std::string name);  // `name` opens errors
+  // Of bytes that lie elsewhere, as in a mapped file: tensors point into them and keep their owner alive.
+  static SafetensorsFile view(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                              std::string name);
 
+  const std::shared_ptr<const void>& owner() const { return owner_; }  // of the bytes
   const SafetensorsMetadata& metadata() const { return metadata_; }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }  // in the order of their bytes
   const StoredTensor* find(std::string_view name) const;                 // nullptr: there is none
   const StoredTensor& get(std::string_view name) const;                  // throws when there is none
+
+  // All items where they lie; throws unless the tensor exists and has exactly this type, and lies at a place
+  // that suits it, as it does when wider types stand before narrower ones.
+  template <class T>
+  std::span<const T> items(std::string_view name) const;
 
   // A copy of all items; throws unless the tensor exists and has exactly this type.
   template <class T>
@@ -65,12 +74,26 @@ class SafetensorsFile {
 
  private:
   const StoredTensor& get(std::string_view name, TensorType type) const;
+  void require_aligned(std::string_view name, const std::byte* place, size_t alignment) const;
 
   std::string name_;
-  std::shared_ptr<const std::string> contents_;
+  std::shared_ptr<const void> owner_;
   SafetensorsMetadata metadata_;
   std::vector<StoredTensor> tensors_;
 };
+
+// A tensor whose bytes are yet to come.
+struct TensorShape {
+  std::string name;
+  TensorType type = TensorType::kF32;
+  std::vector<int64_t> shape;
+
+  size_t bytes() const;  // that it takes
+};
+
+// What stands in a file before the bytes of these tensors, for files too large to be made in memory.
+std::string safetensors_head(const std::vector<TensorShape>& tensors, const SafetensorsMetadata& metadata,
+                             const std::string& name);
 
 // The bytes of a file with these tensors in this order: the same input gives the same bytes. Throws on what
 // parse() would refuse and on text that is not UTF-8; `name` opens errors.
@@ -80,6 +103,14 @@ std::string safetensors_bytes(const std::vector<StoredTensor>& tensors, const Sa
 // The same into a file, atomically.
 void write_safetensors(const std::filesystem::path& path, const std::vector<StoredTensor>& tensors,
                        const SafetensorsMetadata& metadata = {});
+
+template <class T>
+std::span<const T> SafetensorsFile::items(std::string_view name) const {
+  const std::span<const std::byte> bytes = get(name, tensor_type<T>()).bytes;
+  if (bytes.empty()) return {};
+  require_aligned(name, bytes.data(), alignof(T));
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
 
 template <class T>
 std::vector<T> SafetensorsFile::values(std::string_view name) const {

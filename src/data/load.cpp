@@ -11,6 +11,7 @@
 #include "data/cache.h"
 #include "data/formats/encoding.h"
 #include "data/load_fields.h"
+#include "data/load_steps.h"
 #include "data/missing_features.h"
 #include "data/readers/reader.h"
 #include "data/split_file.h"
@@ -19,6 +20,7 @@
 #include "qw/data/card.h"
 #include "qw/data/check.h"
 #include "qw/data/download.h"
+#include "qw/data/partition.h"
 #include "qw/graph/generators.h"
 #include "qw/graph/statistics.h"
 
@@ -49,8 +51,8 @@ bool heeds(std::string_view reader, std::string_view option) {
   return reader == kCsvReader.name || (reader == kOgbReader.name && option == "target");
 }
 
-// Options of a CSV are refused where `reader` (none for a generator) has no use for them: a silently ignored
-// option is a wrong answer.
+}  // namespace
+
 void refuse_unheeded(const LoadOptions& options, std::string_view reader, const std::string& what) {
   LoadOptions given = options;
   LoadOptions defaults;
@@ -66,6 +68,8 @@ void refuse_unheeded(const LoadOptions& options, std::string_view reader, const 
                            in_quotes(what)));
   }
 }
+
+namespace {
 
 Dataset read_card(const DatasetCard& card, const fs::path& folder, const LoadOptions& options) {
   refuse_unheeded(options, card.reader, card.name);
@@ -96,7 +100,8 @@ Dataset load_card(const DatasetCard& card, const LoadOptions& options) {
   return read_card(card, dataset_folder(card), options);
 }
 
-// A folder that bears the name of a card and holds its files is read as that card says.
+}  // namespace
+
 const DatasetCard* card_of_folder(const fs::path& folder) {
   const fs::path name = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
   const DatasetCard* card = find_card(name.string());
@@ -108,9 +113,22 @@ const DatasetCard* card_of_folder(const fs::path& folder) {
   return complete ? card : nullptr;
 }
 
+namespace {
+
+// A partition is the data that was cut.
+Dataset read_partition(const fs::path& folder, const LoadOptions& options) {
+  refuse_unheeded(options, "", folder.string());
+  if (options.directed) {
+    fail_usage(fmt::format("{} keeps the edges as they were when it was cut; leave --directed out",
+                           in_quotes(folder.string())));
+  }
+  return join_partition(open_partition(folder));
+}
+
 Dataset read_path(const fs::path& path, const LoadOptions& options) {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);
+  if (is_folder && is_partition(path)) return read_partition(path, options);
   if (is_folder) {
     if (const DatasetCard* card = card_of_folder(path)) return read_card(*card, path, options);
   }
@@ -130,7 +148,8 @@ Dataset read_path(const fs::path& path, const LoadOptions& options) {
   fail(fmt::format("{}: is in no format known here; tried {}", path.string(), join(tried, ", ")));
 }
 
-// A file that no other reader claims: its edges are read with the node table that the options name.
+}  // namespace
+
 bool is_csv_file(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return false;
@@ -141,6 +160,8 @@ bool is_csv_file(const fs::path& path) {
   const auto first = std::find_if(readers().begin(), readers().end(), claims);
   return first->name == kCsvReader.name;
 }
+
+namespace {
 
 [[noreturn]] void fail_unknown(const std::string& what) {
   const bool looks_like_a_path = what.find_first_of("/.") != std::string::npos;
@@ -304,15 +325,7 @@ void make_text_valid(Dataset& dataset) {
 
 }  // namespace
 
-Dataset load_dataset(const std::string& what, const LoadOptions& options) {
-  if (!options.split_column.empty() && !options.split_file.empty())
-    fail_usage("--split-column and --split-file both say who trains: give one of them");
-  Dataset dataset = read_dataset(what, options);
-  if (options.as_trained) {
-    conform(dataset, *options.as_trained);
-    make_text_valid(dataset);
-    return dataset;
-  }
+void finish_dataset(Dataset& dataset, const LoadOptions& options) {
   if (!options.split_file.empty()) {
     dataset.splits = read_split_file(options.split_file, dataset);
     dataset.default_split = "stored";
@@ -322,6 +335,18 @@ Dataset load_dataset(const std::string& what, const LoadOptions& options) {
   say_constant_values(dataset);
   make_text_valid(dataset);
   if (options.one_hot) dataset.targets = one_hot(dataset.targets);
+}
+
+Dataset load_dataset(const std::string& what, const LoadOptions& options) {
+  if (!options.split_column.empty() && !options.split_file.empty())
+    fail_usage("--split-column and --split-file both say who trains: give one of them");
+  Dataset dataset = read_dataset(what, options);
+  if (options.as_trained) {
+    conform(dataset, *options.as_trained);
+    make_text_valid(dataset);
+    return dataset;
+  }
+  finish_dataset(dataset, options);
   return dataset;
 }
 

@@ -15,11 +15,6 @@ namespace {
 
 constexpr int64_t kGrain = 256;
 
-bool prefers_sparse(int64_t nonzeros, int64_t rows, int64_t columns) {
-  return static_cast<double>(nonzeros) <
-         kSparseDensity * static_cast<double>(rows) * static_cast<double>(columns);
-}
-
 void check_rows(int64_t columns, const std::vector<int64_t>& offsets, const std::vector<int32_t>& indices,
                 const std::vector<float>& values) {
   if (columns < 0 || columns > std::numeric_limits<int32_t>::max()) {
@@ -91,6 +86,11 @@ int64_t count_nonzeros(const std::vector<float>& values) {
 }
 
 }  // namespace
+
+bool prefers_sparse(int64_t nonzeros, int64_t rows, int64_t columns) {
+  return static_cast<double>(nonzeros) <
+         kSparseDensity * static_cast<double>(rows) * static_cast<double>(columns);
+}
 
 int64_t Features::nonzeros() const {
   return sparse ? static_cast<int64_t>(values.size()) : count_nonzeros(dense);

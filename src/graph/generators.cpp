@@ -6,6 +6,7 @@
 
 #include "core/field_table.h"
 #include "core/text.h"
+#include "graph/csbm_parts.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -28,11 +29,7 @@ std::string csbm_defaults() {
   return csbm_fields(options).to_spec();
 }
 
-Dataset csbm_from_spec(std::string_view spec) {
-  CsbmOptions options;
-  csbm_fields(options).parse_spec(spec);
-  return make_csbm(options);
-}
+Dataset csbm_from_spec(std::string_view spec) { return make_csbm(csbm_options(spec)); }
 
 Dataset karate_from_spec(std::string_view spec) {
   if (!spec.empty()) fail_usage(fmt::format("karate: takes no options, but {} was given", in_quotes(spec)));
@@ -40,6 +37,12 @@ Dataset karate_from_spec(std::string_view spec) {
 }
 
 }  // namespace
+
+CsbmOptions csbm_options(std::string_view spec) {
+  CsbmOptions options;
+  csbm_fields(options).parse_spec(spec);
+  return options;
+}
 
 const std::vector<Generator>& generators() {
   static const std::vector<Generator> all = {

@@ -30,6 +30,7 @@ struct Features {
 
 // Below this share of non-zeros features are kept sparse.
 inline constexpr double kSparseDensity = 0.25;
+bool prefers_sparse(int64_t nonzeros, int64_t rows, int64_t columns);
 
 // Both choose the representation by density and drop stored zeros. `values` is [rows * columns].
 Features features_from_dense(int64_t rows, int64_t columns, std::vector<float> values);

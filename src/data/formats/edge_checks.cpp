@@ -19,17 +19,6 @@ bool nodes_are_numbers(const EdgeTable& table) {
                      [](const std::string& name) { return parse_number(name).has_value(); });
 }
 
-// What the two columns have, without the rows.
-struct ColumnFacts {
-  int64_t rows = 0;
-  int64_t tails = 0;  // different ones
-  int64_t heads = 0;
-  bool disjoint = true;        // no node is in both columns
-  bool heads_ascend = true;    // from row to row
-  bool tails_count_up = true;  // 0, 1, 2, ... from row to row, or from 1
-  int64_t fractions = 0;       // heads such as 0.25
-};
-
 ColumnFacts facts_of(const EdgeTable& table) {
   const EdgeList& edges = table.edges;
   ColumnFacts facts;
@@ -52,9 +41,8 @@ ColumnFacts facts_of(const EdgeTable& table) {
   return facts;
 }
 
-bool looks_like_labels(const EdgeTable& table, const ColumnFacts& facts) {
+bool looks_like_labels(const EdgeLayout& layout, const ColumnFacts& facts) {
   if (facts.rows < 3 || facts.tails < facts.rows) return false;
-  const EdgeLayout& layout = table.layout;
   const bool few = 2 * facts.heads <= facts.rows;
   const bool header_says_id =
       layout.has_header && is_id_name(layout.names[layout.tail]) && !is_id_name(layout.names[layout.head]);
@@ -116,17 +104,33 @@ void say_doubtful_header(EdgeTable& table) {
   table.notes.emplace_back("the first line was read as an edge; --header yes makes it a header");
 }
 
+namespace {
+
+bool says_its_ends(const EdgeLayout& layout, const LoadOptions& options) {
+  return !options.source.empty() || !options.destination.empty() || layout.names_are_ends || layout.bipartite;
+}
+
+}  // namespace
+
 void refuse_node_table(const EdgeTable& table, const LoadOptions& options) {
-  const EdgeLayout& layout = table.layout;
-  if (!options.source.empty() || !options.destination.empty() || layout.names_are_ends || layout.bipartite)
-    return;
-  const ColumnFacts facts = facts_of(table);
-  if (!looks_like_labels(table, facts)) return;
+  if (!says_its_ends(table.layout, options)) refuse_node_table(table.layout, facts_of(table), options);
+}
+
+void refuse_node_table(const EdgeLayout& layout, const ColumnFacts& facts, const LoadOptions& options) {
+  if (says_its_ends(layout, options) || !looks_like_labels(layout, facts)) return;
   fail_usage(fmt::format(
       "{}: looks like a table of nodes, not of edges: every id in column {} stands once, and column {} has "
       "{} "
       "different values; give it with --nodes, or name the ends of its edges with --source and --destination",
       layout.label, in_quotes(layout.names[layout.tail]), in_quotes(layout.names[layout.head]), facts.heads));
+}
+
+std::string negative_weights_note(int64_t negative, int64_t all) {
+  if (negative == 0) return "";
+  return fmt::format(
+      "{} of {} edge weights are negative, but networks expect weights of at least 0; "
+      "--edge-weight names another column",
+      negative, all);
 }
 
 }  // namespace qw

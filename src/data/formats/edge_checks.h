@@ -16,8 +16,23 @@ bool first_line_counts(const EdgeTable& table);
 // A note when nothing tells whether the first line is a header.
 void say_doubtful_header(EdgeTable& table);
 
+// What the two columns have, without the rows.
+struct ColumnFacts {
+  int64_t rows = 0;
+  int64_t tails = 0;  // different ones
+  int64_t heads = 0;
+  bool disjoint = true;        // no node is in both columns
+  bool heads_ascend = true;    // from row to row
+  bool tails_count_up = true;  // 0, 1, 2, ... from row to row, or from 1
+  int64_t fractions = 0;       // heads such as 0.25
+};
+
 // Throws qw::UsageError when the file looks like ids and their labels, unless the header or the options say
 // that its columns are the ends of edges.
 void refuse_node_table(const EdgeTable& table, const LoadOptions& options);
+void refuse_node_table(const EdgeLayout& layout, const ColumnFacts& facts, const LoadOptions& options);
+
+// A note on weights below 0; empty when there is none.
+std::string negative_weights_note(int64_t negative, int64_t all);
 
 }  // namespace qw

@@ -286,8 +286,7 @@ EdgeTable read_rows(EdgeLayout layout, const LoadOptions& options) {
     if (!options.exact_ids) merge_float_names(table);
   }
   if (comments > 0) {
-    table.notes.push_back(fmt::format(
-        "{} lines among the edges begin with # or % and were skipped; --comments keep reads them", comments));
+    table.notes.push_back(comments_note(comments));
   }
   return table;
 }
@@ -311,13 +310,26 @@ EdgeTable read_edge_csv(std::string_view text, const std::string& label, const L
     below.rows.remove_prefix(below.rows.find('\n') + 1);
     ++below.first_line;
     table = read_rows(std::move(below), options);
-    table.notes.emplace_back(
-        "the first line was skipped: it says how many nodes and edges there are; --header no makes it an "
-        "edge");
+    table.notes.emplace_back(kFirstLineCounts);
   }
   refuse_node_table(table, options);
   table.notes.insert(table.notes.begin(), table.layout.notes.begin(), table.layout.notes.end());
   return table;
+}
+
+std::optional<PlainRows> read_plain_rows(const EdgeLayout& layout) {
+  PlainRows rows;
+  try {
+    rows.comments = parse_rows(layout, PlainNumbers{}, rows.edges);
+  } catch (const NotNumbers&) {
+    return std::nullopt;
+  }
+  return rows;
+}
+
+std::string comments_note(int64_t comments) {
+  return fmt::format(
+      "{} lines among the edges begin with # or % and were skipped; --comments keep reads them", comments);
 }
 
 int64_t line_of_edge(const EdgeTable& table, int64_t edge) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,19 @@ struct EdgeTable {
 // the table. Throws qw::Error with file and line on bad rows, and with a hint when the file is no list of
 // edges but a table of nodes or a matrix without names.
 EdgeTable read_edge_csv(std::string_view text, const std::string& label, const LoadOptions& options);
+
+// Rows of a list of edges whose ids are plain numbers, which stay as they are: layout.rows may be any whole
+// lines of the file, layout.first_line is the number of the first. Nothing when an id is something else.
+struct PlainRows {
+  EdgeList edges;        // without num_nodes
+  int64_t comments = 0;  // lines that were skipped
+};
+std::optional<PlainRows> read_plain_rows(const EdgeLayout& layout);
+
+// Notes of read_edge_csv.
+std::string comments_note(int64_t comments);
+inline constexpr const char* kFirstLineCounts =
+    "the first line was skipped: it says how many nodes and edges there are; --header no makes it an edge";
 
 // The line of the text in which edge `edge` stands.
 int64_t line_of_edge(const EdgeTable& table, int64_t edge);

@@ -131,6 +131,23 @@ std::string gunzip(std::string_view packed, const std::string& label) {
   return plain;
 }
 
+void gunzip_pieces(std::string_view packed, const std::string& label,
+                   const std::function<void(std::string_view)>& visit) {
+  const uint64_t ratio = allowed_ratio();
+  InflateStream stream(packed, kGzipWindow, label);
+  std::string room(size_t{1} << 20, '\0');
+  uint64_t unpacked = 0;
+  while (true) {
+    const size_t got = stream.fill(room.data(), room.size());
+    unpacked += got;
+    if (unpacked > allowed_size(packed.size(), ratio)) fail_ratio(label, packed.size(), ratio);
+    if (got > 0) visit(std::string_view(room).substr(0, got));
+    if (!stream.ended()) continue;
+    if (stream.unread() == 0) return;
+    stream.next_member();
+  }
+}
+
 std::string inflate_raw(std::string_view packed, uint64_t size, const std::string& label) {
   if (size > packed.size() * kMaxDeflateRatio + 64) {
     fail(fmt::format("{}: claims {} bytes in {} compressed ones, more than DEFLATE can hold", label, size,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,10 @@ inline constexpr uint64_t kAlwaysAllowed = uint64_t{64} << 20;
 
 // All members of a gzip file. `label` names it in errors.
 std::string gunzip(std::string_view packed, const std::string& label);
+
+// The same, piece by piece.
+void gunzip_pieces(std::string_view packed, const std::string& label,
+                   const std::function<void(std::string_view)>& visit);
 
 // A raw DEFLATE stream that must unpack to exactly `size` bytes.
 std::string inflate_raw(std::string_view packed, uint64_t size, const std::string& label);

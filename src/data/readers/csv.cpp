@@ -116,11 +116,8 @@ void say_negative_weights(EdgeTable& edges) {
   const std::vector<double>& weights = edges.edges.weights;
   const auto negative =
       std::count_if(weights.begin(), weights.end(), [](double weight) { return weight < 0.0; });
-  if (negative == 0) return;
-  edges.notes.push_back(
-      fmt::format("{} of {} edge weights are negative, but networks expect weights of at least 0; "
-                  "--edge-weight names another column",
-                  negative, weights.size()));
+  std::string note = negative_weights_note(negative, static_cast<int64_t>(weights.size()));
+  if (!note.empty()) edges.notes.push_back(std::move(note));
 }
 
 Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& given) {
@@ -154,8 +151,7 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
   say_negative_weights(table);
   dataset.notes.insert(dataset.notes.end(), table.notes.begin(), table.notes.end());
   dataset.graph = build_graph(std::move(table.edges), options, label, dataset.notes);
-  if (dataset.graph.num_edges() == 0)
-    dataset.notes.emplace_back("there is no edge; --edges names the file of edges");
+  if (dataset.graph.num_edges() == 0) dataset.notes.emplace_back(kNoEdge);
   return dataset;
 }
 

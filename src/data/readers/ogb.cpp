@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/text.h"
-#include "data/formats/lines.h"
+#include "data/readers/ogb_table.h"
 #include "data/readers/parts.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
@@ -20,86 +20,6 @@ constexpr const char* kSchemes[] = {"random", "sales_ranking", "species", "time"
 
 constexpr const char* kYearTarget = "year";
 constexpr int64_t kYearClasses = 5;
-
-std::optional<std::string> find_csv(const FileSet& files, const std::string& stem) {
-  for (const char* ending : {".csv.gz", ".csv"}) {
-    if (files.has(stem + ending)) return stem + ending;
-  }
-  return std::nullopt;
-}
-
-// Of a file that must be there: when it is not, reading it says so.
-std::string csv_name(const FileSet& files, const std::string& stem) {
-  return find_csv(files, stem).value_or(stem + ".csv.gz");
-}
-
-// A CSV of numbers without header or quotes, held as text until each_field reads it.
-class NumberTable {
- public:
-  NumberTable(const FileSet& files, const std::string& stem) {
-    const std::string name = csv_name(files, stem);
-    label_ = files.label(name);
-    text_ = files.read_text(name);
-    rows_ = count_lines(text_);
-    LineScanner lines(text_, label_);
-    if (!lines.next()) return;
-    std::string_view field;
-    for (SeparatedFields fields(lines.line(), ','); fields.next(field);) ++columns_;
-    if (columns_ > (static_cast<int64_t>(text_.size()) + 1) / rows_) {
-      lines.reject(fmt::format("{} columns and {} lines of them do not fit in {} bytes", columns_, rows_,
-                               text_.size()));
-    }
-  }
-
-  const std::string& label() const { return label_; }
-  int64_t rows() const { return rows_; }
-  int64_t columns() const { return columns_; }
-  size_t bytes() const { return text_.size(); }
-
-  void require_rows(int64_t expected, std::string_view what) const {
-    if (rows_ != expected)
-      fail(fmt::format("{}: expected {} lines, {}, found {}", label_, expected, what, rows_));
-  }
-  void require_columns(int64_t expected) const {
-    if (rows_ > 0 && columns_ != expected) {
-      fail_at_line(label_, 1, fmt::format("expected {} columns, found {}", expected, columns_));
-    }
-  }
-
-  // Calls visit(lines, row, column, field) for every field, rows in parallel; throws when a row is not as
-  // long as the first.
-  template <class Visit>
-  void each_field(const Visit& visit) const {
-    for_line_chunks(text_, label_, [&](LineScanner& lines) {
-      while (lines.next()) {
-        const int64_t row = lines.line_number() - 1;
-        int64_t column = 0;
-        SeparatedFields fields(lines.line(), ',');
-        for (std::string_view field; fields.next(field); ++column) {
-          if (column < columns_) visit(lines, row, column, field);
-        }
-        if (column != columns_) lines.reject(fmt::format("expected {} columns, found {}", columns_, column));
-      }
-    });
-  }
-
- private:
-  std::string label_;
-  std::string text_;
-  int64_t rows_ = 0;
-  int64_t columns_ = 0;
-};
-
-int64_t read_count(const FileSet& files, const std::string& stem, std::string_view what) {
-  const NumberTable table(files, stem);
-  table.require_rows(1, "since a node-property data set is one graph");
-  table.require_columns(1);
-  int64_t count = 0;
-  table.each_field([&](const LineScanner& lines, int64_t, int64_t, std::string_view field) {
-    count = lines.integer_in(field, what, 0, std::numeric_limits<int64_t>::max());
-  });
-  return count;
-}
 
 bool is_missing(std::string_view field) { return field.empty() || field == "nan" || field == "NaN"; }
 

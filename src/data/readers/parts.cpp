@@ -189,6 +189,25 @@ int64_t count_repeated(const BuildReport& report, const std::vector<bool>& ascen
 
 }  // namespace
 
+std::vector<std::string> notes_of_building(const DroppedEdges& dropped) {
+  std::vector<std::string> notes;
+  if (dropped.self_loops > 0) {
+    notes.push_back(
+        fmt::format("{} self-loops were dropped; --self-loops keep keeps them", dropped.self_loops));
+  }
+  if (dropped.repeated > 0) {
+    notes.push_back(
+        fmt::format("{} repeated edges were dropped; --duplicate-edges keep keeps them", dropped.repeated));
+  }
+  if (dropped.different > 0) {
+    notes.push_back(
+        fmt::format("{} repeated edges had another weight or cost: the first weight and the lowest cost "
+                    "count; --duplicate-edges keep keeps all, error refuses them",
+                    dropped.different));
+  }
+  return notes;
+}
+
 Graph build_graph(EdgeList edges, const LoadOptions& options, const std::string& label,
                   std::vector<std::string>& notes) {
   GraphOptions how;
@@ -203,22 +222,10 @@ Graph build_graph(EdgeList edges, const LoadOptions& options, const std::string&
   const std::vector<bool> ascends = drops ? ascending(edges) : std::vector<bool>();
   BuildReport report;
   Graph graph = with_label(label, [&] { return Graph::build(std::move(edges), how, &report); });
-  if (report.self_loops > 0 && how.self_loops == EdgePolicy::kDrop) {
-    notes.push_back(
-        fmt::format("{} self-loops were dropped; --self-loops keep keeps them", report.self_loops));
-  }
-  const int64_t repeated = count_repeated(report, ascends, graph.num_edges());
-  if (repeated > 0) {
-    notes.push_back(
-        fmt::format("{} repeated edges were dropped; --duplicate-edges keep keeps them", repeated));
-  }
-  const int64_t different = count_different(graph, report, costs, weights);
-  if (different > 0) {
-    notes.push_back(
-        fmt::format("{} repeated edges had another weight or cost: the first weight and the lowest cost "
-                    "count; --duplicate-edges keep keeps all, error refuses them",
-                    different));
-  }
+  const std::vector<std::string> said = notes_of_building(
+      {how.self_loops == EdgePolicy::kDrop ? report.self_loops : 0,
+       count_repeated(report, ascends, graph.num_edges()), count_different(graph, report, costs, weights)});
+  notes.insert(notes.end(), said.begin(), said.end());
   return graph;
 }
 

@@ -58,6 +58,16 @@ Features dense_features(NpyArray array);
 // or as large as the number of nodes, is a value to regress. `names` of the labels 0, 1, ... may be empty.
 Targets targets_from_labels(const NpyArray& labels, const std::vector<std::string>& names);
 
+inline constexpr const char* kNoEdge = "there is no edge; --edges names the file of edges";
+
+// What building a graph did not keep, and its notes on that.
+struct DroppedEdges {
+  int64_t self_loops = 0;
+  int64_t repeated = 0;   // in the same direction
+  int64_t different = 0;  // repetitions with another weight or cost
+};
+std::vector<std::string> notes_of_building(const DroppedEdges& dropped);
+
 // Self-loops and repeated edges are treated as the options say; notes count those that were dropped. The two
 // directions of an undirected edge are one edge, no repetition: only repetitions whose weight or cost is
 // another are told there.
