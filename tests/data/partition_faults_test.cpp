@@ -97,11 +97,10 @@ TEST_F(PartitionFaults, PartOfAnotherPartition) {
 TEST_F(PartitionFaults, NewerAndOlderManifest) {
   const std::string file = (out_ / "partition.json").string();
   change_manifest("\"schema\": 1", "\"schema\": 2");
-  EXPECT_EQ(error_of_part(), file + ": the partition is of schema 2, but qw " +
-                                 build_info().version + " reads schema 1: update qw");
+  EXPECT_EQ(error_of_part(), file + ": the partition is of schema 2, but qw " + build_info().version +
+                                 " reads schema 1: update qw");
   change_manifest("\"schema\": 2", "\"schema\": 0");
-  EXPECT_EQ(error_of_part(), file + ": the partition is of schema 0, but qw " +
-                                 build_info().version +
+  EXPECT_EQ(error_of_part(), file + ": the partition is of schema 0, but qw " + build_info().version +
                                  " reads schema 1: make it again with qw data partition");
 }
 

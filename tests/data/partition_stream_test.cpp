@@ -35,8 +35,7 @@ void expect_same(const std::string& what, const LoadOptions& load = {}, int64_t 
 std::string refusal(const std::string& what, const LoadOptions& load = {}) {
   const test::TemporaryFolder folder;
   std::vector<std::string> notes;
-  return error_of(
-      [&] { make_partition(what, load, options_of("yes"), folder.path() / "p", notes); });
+  return error_of([&] { make_partition(what, load, options_of("yes"), folder.path() / "p", notes); });
 }
 
 TEST(PartitionStream, Csbm) {
@@ -103,8 +102,7 @@ TEST_F(CsvTest, NumbersWithAndWithoutGaps) {
 
 TEST_F(CsvTest, CostsWeightsDirectionsAndPolicies) {
   for (int bits = 0; bits < 24; ++bits) {
-    LoadOptions load =
-        load_of(fmt::format("e{}.csv", bits), "a,b,w,c\n" + random_rows(200, 15, 2, bits + 1));
+    LoadOptions load = load_of(fmt::format("e{}.csv", bits), "a,b,w,c\n" + random_rows(200, 15, 2, bits + 1));
     load.directed = (bits & 1) != 0;
     if ((bits & 2) != 0) load.edge_weight = "w";
     if ((bits & 4) != 0) load.edge_cost = "c";
@@ -115,7 +113,8 @@ TEST_F(CsvTest, CostsWeightsDirectionsAndPolicies) {
 }
 
 TEST_F(CsvTest, RemarksAreTheSame) {
-  LoadOptions load = load_of("r.csv", "% comment\n0 1 2.5\n1 0 2.5\n\n0 1 -1\n# inside\n2 2 1\n3 1 1\n3 1 1\n");
+  LoadOptions load =
+      load_of("r.csv", "% comment\n0 1 2.5\n1 0 2.5\n\n0 1 -1\n# inside\n2 2 1\n3 1 1\n3 1 1\n");
   load.edge_weight = "3";
   expect_same("", load, 1);
   expect_same("", load_of("counts.txt", "4 3\n0 1\n1 2\n2 3\n"), 1);
@@ -165,24 +164,67 @@ TEST_F(CsvTest, WhatNeedsTheWhole) {
   load.missing_features = "auto";
   EXPECT_EQ(why(load),
             "features are made from the whole graph; --missing-features constant or none needs less");
-  load = load_of("nodes.csv", "1,2\n3,4\n");
-  load.nodes = load.edges;
-  EXPECT_EQ(why(load), "it is more than a list of edges between numbers");
+  load = load_of("e.csv", "1,2\n3,4\n");
+  load.nodes = folder_.write("n.csv", "id,f,label\n1,0.5,a\n2,1.5,b\n3,2.5,a\n").string();
+  EXPECT_EQ(why(load), "edges name nodes that the table of nodes has not");
+  load.encoding = "latin-1";
+  EXPECT_EQ(why(load), "it has another encoding");
+  load = load_of("g.csv", "a,b\n1,2\n3,1\n");
+  load.nodes = (folder_.path() / "n.csv").string();
+  EXPECT_EQ(why(load), "its first line may be an edge");
+}
+
+// Rows of nodes in an order of their own, some of them without edges.
+std::string node_rows(int64_t nodes) {
+  std::string text = "id,f,g,label,split\n";
+  for (int64_t row = 0; row < nodes; ++row) {
+    const int64_t node = (row * 7 + 3) % nodes;
+    text += fmt::format("{},{},{},{},{}\n", node * 3, row / 2.0, row % 2 == 0 ? "x" : "y",
+                        row % 5 == 0   ? ""
+                        : row % 3 == 0 ? "red"
+                                       : "blue",
+                        row % 5 == 0   ? ""
+                        : row % 2 == 0 ? "train"
+                        : row % 4 == 1 ? "val"
+                                       : "test");
+  }
+  return text;
+}
+
+TEST_F(CsvTest, TableOfNodes) {
+  std::string edges;
+  const RandomStream random(5, 5);
+  for (int64_t e = 0; e < 300; ++e)
+    edges +=
+        fmt::format("{};{};{}\n", 3 * random.below(2 * e, 40), 3 * random.below(2 * e + 1, 45), e % 4 - 1);
+  LoadOptions load = load_of("e.csv", edges);
+  load.missing_features = "auto";
+  load.nodes = folder_.write("n.csv", node_rows(50)).string();
+  load.target = "label";
+  expect_same("", load);
+  load.edge_weight = "3";
+  load.one_hot = true;
+  expect_same("", load);
+  load.unknown_nodes = "add";
+  load.one_hot = false;
+  load.nodes = folder_.write("few.csv", node_rows(43)).string();
+  expect_same("", load);
+}
+
+TEST_F(CsvTest, Folder) {
+  folder_.write("edges.csv", "source,target,weight\n0,3,1.5\n3,6,2\n9,0,3\n");
+  folder_.write("nodes.csv", node_rows(6));
+  expect_same(folder_.path().string());
 }
 
 TEST(PartitionStream, OtherDataIsReadWhole) {
   EXPECT_EQ(refusal("karate"),
             "--stream yes: 'karate' cannot be read in passes: of generators and names only csbm can");
-  LoadOptions one_hot;
-  one_hot.one_hot = true;
-  EXPECT_EQ(refusal("csbm:nodes=20,degree=3", one_hot),
-            "--stream yes: 'csbm:nodes=20,degree=3' cannot be read in passes: --one-hot makes values of the "
-            "classes of all nodes");
   const test::TemporaryFolder folder;
   folder.write("g.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
   EXPECT_EQ(refusal((folder.path() / "g.mtx").string()),
-            fmt::format("--stream yes: '{}' cannot be read in passes: of files only OGB folders and lists of "
-                        "edges without a table of nodes can",
+            fmt::format("--stream yes: '{}' cannot be read in passes: of files only CSV and OGB folders "
+                        "can",
                         (folder.path() / "g.mtx").string().substr(0, 40)));
   std::vector<std::string> notes;
   make_partition("karate", {}, options_of("auto", 2), folder.path() / "karate", notes);
@@ -235,8 +277,7 @@ TEST_F(OgbTest, ErrorsAreTheSame) {
   const auto same_error = [&](const std::string& name, const std::string& text) {
     const std::string before = read_file(folder_.path() / name);
     folder_.write(name, gzip(text));
-    EXPECT_EQ(refusal(folder_.path().string()),
-              error_of([&] { load_dataset(folder_.path().string()); }));
+    EXPECT_EQ(refusal(folder_.path().string()), error_of([&] { load_dataset(folder_.path().string()); }));
     folder_.write(name, before);
   };
   same_error("raw/edge.csv.gz", random_rows(399, 50, 0, 8));

@@ -39,8 +39,7 @@ PartitionManifest cut(const Dataset& dataset, const PartitionOptions& options, c
 
 std::vector<Part> all_parts(const PartitionManifest& manifest) {
   std::vector<Part> parts;
-  for (int64_t number = 0; number < manifest.count(); ++number)
-    parts.push_back(open_part(manifest, number));
+  for (int64_t number = 0; number < manifest.count(); ++number) parts.push_back(open_part(manifest, number));
   return parts;
 }
 

@@ -60,8 +60,10 @@ std::unique_ptr<PartitionSource> stream_source(const std::string& what, const Lo
 std::unique_ptr<PartitionSource> csbm_stream(const std::string& spec, const LoadOptions& load,
                                              int64_t memory_bytes, const std::filesystem::path& folder,
                                              std::string& reason);
-std::unique_ptr<PartitionSource> csv_stream(const LoadOptions& load, int64_t memory_bytes,
-                                            const std::filesystem::path& folder, std::string& reason);
+// `data`: a folder with edges.csv, or empty where the options name the files.
+std::unique_ptr<PartitionSource> csv_stream(const std::filesystem::path& data, const LoadOptions& load,
+                                            int64_t memory_bytes, const std::filesystem::path& folder,
+                                            std::string& reason);
 std::unique_ptr<PartitionSource> ogb_stream(const std::filesystem::path& data, const LoadOptions& load,
                                             int64_t memory_bytes, const std::filesystem::path& folder,
                                             std::string& reason);

@@ -51,6 +51,7 @@ void StreamSource::finish_about(const LoadOptions& load) {
   EdgeList no_edges;
   no_edges.num_nodes = nodes_;
   about_.graph = Graph::build(std::move(no_edges));
+  check_consistent(about_);
   finish_dataset(about_, load);
   about_.graph = Graph();
   const auto first = about_.notes.begin() + static_cast<std::ptrdiff_t>(before);
@@ -86,9 +87,10 @@ std::unique_ptr<PartitionSource> stream_source(const std::string& what, const Lo
                                                int64_t memory_bytes, const fs::path& folder,
                                                std::string& reason) {
   reason.clear();
+  if (!load.split_column.empty() && !load.split_file.empty()) return nullptr;
   if (!load.edges.empty()) {
     if (!what.empty()) return nullptr;
-    return csv_stream(load, memory_bytes, folder, reason);
+    return csv_stream("", load, memory_bytes, folder, reason);
   }
   if (what.starts_with("csbm:") || what == "csbm")
     return csbm_stream(what, load, memory_bytes, folder, reason);
@@ -100,17 +102,18 @@ std::unique_ptr<PartitionSource> stream_source(const std::string& what, const Lo
   if (is_csv_file(what)) {
     LoadOptions own = load;
     own.edges = what;
-    return csv_stream(own, memory_bytes, folder, reason);
+    return csv_stream("", own, memory_bytes, folder, reason);
   }
   const bool is_folder = fs::is_directory(what, ignored);
   const FolderFiles files(what);
   const auto claims = [&](const Reader& reader) { return reader.recognises(files, ""); };
   if (is_folder && !is_partition(what) && card_of_folder(what) == nullptr) {
     const auto first = std::find_if(readers().begin(), readers().end(), claims);
-    if (first != readers().end() && first->name == kOgbReader.name)
-      return ogb_stream(what, load, memory_bytes, folder, reason);
+    const std::string name = first == readers().end() ? "" : first->name;
+    if (name == kOgbReader.name) return ogb_stream(what, load, memory_bytes, folder, reason);
+    if (name == kCsvReader.name) return csv_stream(what, load, memory_bytes, folder, reason);
   }
-  reason = "of files only OGB folders and lists of edges without a table of nodes can";
+  reason = "of files only CSV and OGB folders can";
   return nullptr;
 }
 

@@ -103,10 +103,6 @@ std::unique_ptr<PartitionSource> csbm_stream(const std::string& spec, const Load
   if (load.directed) return nullptr;  // loading refuses it
   const size_t colon = spec.find(':');
   const CsbmOptions options = csbm_options(colon == std::string::npos ? "" : spec.substr(colon + 1));
-  if (load.one_hot) {
-    reason = "--one-hot makes values of the classes of all nodes";
-    return nullptr;
-  }
   if (!can_make_features(options.features, load, reason)) return nullptr;
   return std::make_unique<CsbmStream>(options, load, memory_bytes, folder);
 }

@@ -10,9 +10,10 @@
 #include "data/formats/adjacency_csv.h"
 #include "data/formats/edge_checks.h"
 #include "data/formats/edge_csv.h"
-#include "data/load_fields.h"
+#include "data/formats/encoding.h"
 #include "data/partition/node_set.h"
 #include "data/partition/stream.h"
+#include "data/readers/csv_parts.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -89,10 +90,12 @@ std::string odd_bytes(const MappedFile& file) {
 
 class CsvStream : public StreamSource {
  public:
-  CsvStream(std::shared_ptr<const MappedFile> file, EdgeLayout layout, const LoadOptions& load)
+  CsvStream(std::shared_ptr<const MappedFile> file, EdgeLayout layout, const LoadOptions& load,
+            std::vector<std::string> notes)
       : file_(std::move(file)), layout_(std::move(layout)), load_(load) {
     form_ = {load.directed, has_value(layout_.cost, layout_.cost_attribute),
              has_value(layout_.weight, layout_.weight_attribute)};
+    about_.notes = std::move(notes);
   }
 
   // False when an id is no plain number.
@@ -108,11 +111,12 @@ class CsvStream : public StreamSource {
     return plain;
   }
 
-  // After the scan; throws on what is no list of edges.
-  void prepare(int64_t memory_bytes, const fs::path& folder) {
+  // After the scan, with the table of nodes if there is one; false, with a reason, where that cannot be.
+  // Throws on what is no list of edges.
+  bool prepare(std::optional<NodeText> nodes, int64_t memory_bytes, const fs::path& folder,
+               std::string& reason) {
     NodeSet used = scan_.used();
-    const bool keeps_first = !skips_first_ && scan_.rows > 0;
-    if (keeps_first) {
+    if (!skips_first_ && scan_.rows > 0) {
       used.insert(scan_.first_tail);
       used.insert(scan_.first_head);
       scan_.largest = std::max({scan_.largest, scan_.first_tail, scan_.first_head});
@@ -122,33 +126,39 @@ class CsvStream : public StreamSource {
     if (nodes_ != scan_.largest + 1)
       used.each([&](int64_t number) { numbers_.push_back(static_cast<NodeId>(number)); });
     used.number();
-    std::vector<int64_t> first = bucket_begins(scan_.counts, kBlock, form_, memory_bytes);
-    for (int64_t& number : first) number = number > scan_.largest ? nodes_ : used.rank(number);
     used_ = std::move(used);
-    write_about();
-    make_buckets(folder, load_, std::move(first), layout_.label);
+    if (!write_about(std::move(nodes), reason)) return false;
+    std::vector<int64_t> first;
+    if (node_of_.empty()) {
+      first = bucket_begins(scan_.counts, kBlock, form_, memory_bytes);
+      for (int64_t& number : first) number = number > scan_.largest ? nodes_ : used_.rank(number);
+    } else {
+      first = bucket_begins(count_heads(), kBlock, form_, memory_bytes);
+    }
     scan_ = {};
+    make_buckets(folder, load_, std::move(first), layout_.label);
+    return true;
   }
 
-  bool has_ids() const override { return !numbers_.empty(); }
+  bool has_ids() const override { return !about_.node_ids.empty() || !numbers_.empty(); }
   std::string id(NodeId original) const override {
+    if (!about_.node_ids.empty()) return about_.node_ids[original];
     return std::to_string(numbers_.empty() ? original : numbers_[original]);
   }
+  // The table of nodes is in memory.
+  void each_features(const std::function<void(const Features&)>& visit) override { visit(about_.features); }
 
  protected:
   void fill(EdgeBuckets& buckets) override {
-    const bool as_they_are = numbers_.empty();
-    const auto place = [&](NodeId number) {
-      return as_they_are ? number : static_cast<NodeId>(used_.rank(number));
-    };
     each_piece([&](const PlainRows& rows) {
       for (size_t e = 0; e < rows.edges.heads.size(); ++e) {
-        buckets.add(place(rows.edges.tails[e]), place(rows.edges.heads[e]),
+        buckets.add(node_of(rows.edges.tails[e]), node_of(rows.edges.heads[e]),
                     form_.has_costs ? rows.edges.costs[e] : 1.0,
                     form_.has_weights ? rows.edges.weights[e] : 1.0);
       }
     });
     used_ = {};
+    node_of_ = {};
   }
 
   void each_dense(const std::function<void(int64_t, std::vector<float>)>& /*visit*/) override {}
@@ -209,15 +219,60 @@ class CsvStream : public StreamSource {
     return facts;
   }
 
-  void write_about() {
+  // The node that a number of the file names.
+  NodeId node_of(NodeId number) const {
+    const int64_t rank = used_.rank(number);
+    return node_of_.empty() ? static_cast<NodeId>(rank) : node_of_[rank];
+  }
+
+  std::vector<int64_t> count_heads() const {
+    std::vector<int64_t> counts(nodes_ / kBlock + 1, 0);
+    each_piece([&](const PlainRows& rows) {
+      for (size_t e = 0; e < rows.edges.heads.size(); ++e) {
+        const NodeId head = node_of(rows.edges.heads[e]), tail = node_of(rows.edges.tails[e]);
+        ++counts[(form_.directed ? head : std::min(head, tail)) / kBlock];
+      }
+    });
+    return counts;
+  }
+
+  bool write_about(std::optional<NodeText> nodes, std::string& reason) {
     about_.format = "csv";
     about_.name = fs::path(layout_.label).filename().string();
-    about_.notes = layout_.notes;
-    if (scan_.comments > 0) about_.notes.push_back(comments_note(scan_.comments));
-    if (skips_first_) about_.notes.emplace_back(kFirstLineCounts);
+    EdgeTable ends;
+    ends.layout = layout_;
+    ends.notes = layout_.notes;
+    if (scan_.comments > 0) ends.notes.push_back(comments_note(scan_.comments));
+    if (skips_first_) ends.notes.emplace_back(kFirstLineCounts);
+    if (nodes && !join_nodes(std::move(*nodes), ends, reason)) return false;
     const std::string negative = negative_weights_note(scan_.negative, scan_.rows - (skips_first_ ? 1 : 0));
-    if (!negative.empty()) about_.notes.push_back(negative);
+    if (!negative.empty()) ends.notes.push_back(negative);
+    about_.notes.insert(about_.notes.end(), ends.notes.begin(), ends.notes.end());
+    if (!can_make_features(about_.features.columns, load_, reason)) return false;
     finish_about(load_);
+    return true;
+  }
+
+  // Every end of an edge is looked for among the nodes once, as an edge to itself.
+  bool join_nodes(NodeText text, EdgeTable& ends, std::string& reason) {
+    const auto count = static_cast<NodeId>(nodes_);
+    for (NodeId end = 0; end < count; ++end) {
+      ends.edges.tails.push_back(end);
+      ends.edges.heads.push_back(end);
+      if (!numbers_.empty()) ends.names.push_back(std::to_string(numbers_[end]));
+    }
+    ends.edges.num_nodes = nodes_;
+    LoadOptions load = load_;
+    if (load.unknown_nodes == "error") load.unknown_nodes = "drop";
+    read_nodes(std::move(text), load, layout_.table, ends, about_);
+    if (std::ssize(ends.edges.heads) < nodes_) {
+      reason = "edges name nodes that the table of nodes has not";
+      return false;
+    }
+    nodes_ = ends.edges.num_nodes;
+    node_of_ = std::move(ends.edges.heads);
+    numbers_.clear();
+    return true;
   }
 
   std::shared_ptr<const MappedFile> file_;
@@ -226,64 +281,60 @@ class CsvStream : public StreamSource {
   Scan scan_;
   bool skips_first_ = false;
   NodeSet used_;                 // numbers that are nodes
-  std::vector<NodeId> numbers_;  // of the nodes; empty: 0, 1, 2, ...
+  std::vector<NodeId> numbers_;  // of the nodes without a table of them; empty: 0, 1, 2, ...
+  std::vector<NodeId> node_of_;  // with a table of nodes: the row that each used number is
 };
 
-// Options that want a table of nodes, or another way to read.
-bool needs_whole(const LoadOptions& given) {
-  LoadOptions load = given, defaults;
-  const FieldTable table = load_fields(load, ""), untouched = load_fields(defaults, "");
-  const std::vector<std::string> heeded = {"directed",   "self_loops",      "duplicate_edges", "edges",
-                                           "edge_cost",  "edge_weight",     "source",          "destination",
-                                           "header",     "comments",        "decimal",         "exact_ids",
-                                           "split_file", "missing_features"};
-  for (size_t k = 0; k < table.fields().size(); ++k) {
-    const Field& field = table.fields()[k];
-    const bool differs = field.text() != untouched.fields()[k].text();
-    if (differs && std::find(heeded.begin(), heeded.end(), field.name) == heeded.end()) return true;
-  }
-  return false;
-}
-
 // A header that might be an edge is judged by the nodes of all the others.
-bool has_doubtful_header(const EdgeLayout& layout) {
+bool has_doubtful_header(const EdgeLayout& layout, bool has_nodes) {
   return layout.has_header && layout.header_is_guess &&
-         (parse_number(layout.names[layout.tail]) || parse_number(layout.names[layout.head]));
+         (has_nodes || parse_number(layout.names[layout.tail]) || parse_number(layout.names[layout.head]));
 }
 
 std::string why_not(const EdgeLayout& layout, const LoadOptions& load) {
   if (layout.bipartite) return "its two columns count their nodes apart";
   if (!layout.style.is_by_line() && layout.rows.find('"') != std::string_view::npos)
     return "it has fields in quotes";
-  if (has_doubtful_header(layout)) return "its first line may be an edge";
+  if (has_doubtful_header(layout, !load.nodes.empty())) return "its first line may be an edge";
   if (read_adjacency(layout, load)) return "it is a matrix";
   return "";
 }
 
 }  // namespace
 
-std::unique_ptr<PartitionSource> csv_stream(const LoadOptions& load, int64_t memory_bytes,
-                                            const fs::path& folder, std::string& reason) {
+std::unique_ptr<PartitionSource> csv_stream(const fs::path& data, const LoadOptions& given,
+                                            int64_t memory_bytes, const fs::path& folder,
+                                            std::string& reason) {
+  const bool is_folder = !data.empty();
+  const FolderFiles files(is_folder ? data : fs::path("."));
+  LoadOptions load = csv_files(files, "", is_folder, given);
+  const std::string label = files.label(load.edges);
   std::error_code ignored;
-  if (!fs::exists(load.edges, ignored)) return nullptr;
-  if (needs_whole(load) || !fs::is_regular_file(load.edges, ignored)) {
-    reason = "it is more than a list of edges between numbers";
-    return nullptr;
-  }
-  if (!can_make_features(0, load, reason)) return nullptr;
-  const auto file = mapped_text(load.edges, folder);
+  if (!fs::exists(label, ignored)) return nullptr;
+  reason = !fs::is_regular_file(label, ignored) ? "its edges are no file"
+           : load.encoding != "auto"            ? "it has another encoding"
+                                                : "";
+  if (!reason.empty()) return nullptr;
+  const auto file = mapped_text(label, folder);
   reason = odd_bytes(*file);
   if (!reason.empty()) return nullptr;
-  EdgeLayout layout = find_edge_layout(file->text(), load.edges, load);
+  if (is_folder) adopt_edge_columns(file->text(), label, load);
+  EdgeLayout layout = find_edge_layout(file->text(), label, load);
   reason = why_not(layout, load);
   if (!reason.empty()) return nullptr;
-  auto stream = std::make_unique<CsvStream>(file, std::move(layout), load);
+  std::optional<NodeText> nodes;
+  std::vector<std::string> notes;
+  if (!load.nodes.empty()) {
+    nodes = {to_utf8(files.read_text(load.nodes), files.label(load.nodes), load.encoding, notes),
+             files.label(load.nodes)};
+    if (is_folder) adopt_node_columns(*nodes, load);
+  }
+  auto stream = std::make_unique<CsvStream>(file, std::move(layout), load, std::move(notes));
   if (!stream->scan()) {
     reason = "its ids are not all plain numbers";
     return nullptr;
   }
-  stream->prepare(memory_bytes, folder);
-  return stream;
+  return stream->prepare(std::move(nodes), memory_bytes, folder, reason) ? std::move(stream) : nullptr;
 }
 
 }  // namespace qw

@@ -53,7 +53,6 @@ class OgbStream : public StreamSource {
   OgbStream(const fs::path& data, const LoadOptions& load, int64_t memory_bytes, const fs::path& folder)
       : files_(data), prefix_(find_csv(files_, "raw/edge") ? "raw/" : "") {
     about_ = kOgbReader.read(OnlyLabels(data), "", load);
-    check_consistent(about_);
     nodes_ = about_.graph.num_nodes();
     form_.directed = load.directed;
     more_notes_ = std::move(about_.notes);
@@ -128,10 +127,6 @@ std::unique_ptr<PartitionSource> ogb_stream(const fs::path& data, const LoadOpti
                                             int64_t memory_bytes, const fs::path& folder,
                                             std::string& reason) {
   refuse_unheeded(load, kOgbReader.name, data.string());
-  if (load.one_hot) {
-    reason = "--one-hot makes values of the classes of all nodes";
-    return nullptr;
-  }
   if (!OgbStream::fits(data, load, reason)) return nullptr;
   return std::make_unique<OgbStream>(data, load, memory_bytes, folder);
 }

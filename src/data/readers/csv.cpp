@@ -14,6 +14,7 @@
 #include "data/formats/node_join.h"
 #include "data/formats/split_column.h"
 #include "data/formats/trained_columns.h"
+#include "data/readers/csv_parts.h"
 #include "data/readers/parts.h"
 #include "data/readers/reader.h"
 #include "qw/core/error.h"
@@ -35,8 +36,6 @@ bool recognises(const FileSet& files, const std::string& entry) {
   return std::find(endings.begin(), endings.end(), ending) != endings.end();
 }
 
-// In a folder of edges.csv and nodes.csv, as `qw data convert` writes it, columns called id, label, split,
-// cost and weight are what they say.
 void adopt_columns(std::string_view text, const std::string& label,
                    std::initializer_list<std::pair<std::string*, std::string>> fields) {
   CsvScanner scanner(text, label);
@@ -64,8 +63,9 @@ void require_nodes_for(const LoadOptions& options) {
     fail_usage("--unknown-nodes is about nodes that the node table has not: give that file with --nodes");
 }
 
-// The files of a folder stand in for options that are empty.
-LoadOptions with_files(const FileSet& files, const std::string& entry, bool is_folder, LoadOptions options) {
+}  // namespace
+
+LoadOptions csv_files(const FileSet& files, const std::string& entry, bool is_folder, LoadOptions options) {
   if (is_folder) {
     options.edges = stored_as(files, "edges.csv");
     const std::string nodes = stored_as(files, "nodes.csv");
@@ -82,8 +82,15 @@ LoadOptions with_files(const FileSet& files, const std::string& entry, bool is_f
   return options;
 }
 
-// Reads the node table into `dataset` and makes the ends of `edges`, which were read from `edge_text`, its
-// rows.
+void adopt_edge_columns(std::string_view text, const std::string& label, LoadOptions& options) {
+  adopt_columns(text, label, {{&options.edge_cost, "cost"}, {&options.edge_weight, "weight"}});
+}
+
+void adopt_node_columns(const NodeText& nodes, LoadOptions& options) {
+  adopt_columns(nodes.text, nodes.label,
+                {{&options.id, "id"}, {&options.target, "label"}, {&options.split_column, "split"}});
+}
+
 void read_nodes(NodeText text, LoadOptions options, std::string_view edge_text, EdgeTable& edges,
                 Dataset& dataset) {
   const std::string index = name_index_column(text);
@@ -112,6 +119,8 @@ void read_nodes(NodeText text, LoadOptions options, std::string_view edge_text, 
   dataset.node_ids = nodes.ids.names();
 }
 
+namespace {
+
 void say_negative_weights(EdgeTable& edges) {
   const std::vector<double>& weights = edges.edges.weights;
   const auto negative =
@@ -122,7 +131,7 @@ void say_negative_weights(EdgeTable& edges) {
 
 Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& given) {
   const bool is_folder = entry.empty() && given.edges.empty();
-  LoadOptions options = with_files(files, entry, is_folder, given);
+  LoadOptions options = csv_files(files, entry, is_folder, given);
   Dataset dataset;
   dataset.format = "csv";
   dataset.name = std::filesystem::path(files.label(options.edges)).filename().string();
@@ -133,15 +142,11 @@ Dataset read(const FileSet& files, const std::string& entry, const LoadOptions& 
   EdgeTable table;
   {
     const std::string text = text_of(options.edges);  // gone before the graph is built: it may be large
-    if (is_folder)
-      adopt_columns(text, label, {{&options.edge_cost, "cost"}, {&options.edge_weight, "weight"}});
+    if (is_folder) adopt_edge_columns(text, label, options);
     table = read_edge_csv(text, label, options);
     if (!options.nodes.empty()) {
       NodeText nodes{text_of(options.nodes), files.label(options.nodes)};
-      if (is_folder) {
-        adopt_columns(nodes.text, nodes.label,
-                      {{&options.id, "id"}, {&options.target, "label"}, {&options.split_column, "split"}});
-      }
+      if (is_folder) adopt_node_columns(nodes, options);
       read_nodes(std::move(nodes), options, text, table, dataset);
     } else {
       say_doubtful_header(table);
