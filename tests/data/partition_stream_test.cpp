@@ -1,6 +1,7 @@
 // Cutting in passes gives the files that cutting in memory gives, byte for byte, and says the same.
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "data/formats/gzip.h"
 #include "data/partition/edge_buckets.h"
 #include "data/partition_support.h"
@@ -18,7 +19,7 @@ PartitionOptions options_of(const std::string& stream, int64_t parts = 3) {
   options.parts = parts;
   options.align = 4;
   options.stream = stream;
-  if (stream == "yes") options.memory = 1;
+  if (stream == "yes") options.memory = 1;  // MiB
   return options;
 }
 
@@ -48,7 +49,9 @@ TEST(PartitionStream, CsbmInManyBuckets) {
 }
 
 // Half of all pairs: most are proposed more than once, in many rounds.
-TEST(PartitionStream, CsbmThatRepeats) { expect_same("csbm:nodes=60,degree=24,features=2,classes=2"); }
+TEST(PartitionStream, CsbmThatRepeats) {
+  expect_same("csbm:nodes=60,degree=24,homophily=0.5,features=2,classes=2");
+}
 
 TEST(PartitionStream, CsbmWithMadeFeatures) {
   LoadOptions load;
@@ -217,15 +220,25 @@ TEST_F(CsvTest, Folder) {
   expect_same(folder_.path().string());
 }
 
+TEST(PartitionStream, MemoryIsForStreams) {
+  const test::TemporaryFolder folder;
+  PartitionOptions options = options_of("auto", 2);
+  options.memory = 7;
+  std::vector<std::string> notes;
+  EXPECT_EQ(error_of([&] { make_partition("karate", {}, options, folder.path() / "p", notes); }),
+            "--memory 7: 'karate' cannot be read in passes: of generators and names only csbm can");
+}
+
 TEST(PartitionStream, OtherDataIsReadWhole) {
   EXPECT_EQ(refusal("karate"),
             "--stream yes: 'karate' cannot be read in passes: of generators and names only csbm can");
   const test::TemporaryFolder folder;
   folder.write("g.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
-  EXPECT_EQ(refusal((folder.path() / "g.mtx").string()),
-            fmt::format("--stream yes: '{}' cannot be read in passes: of files only CSV and OGB folders "
-                        "can",
-                        (folder.path() / "g.mtx").string().substr(0, 40)));
+  const std::string matrix = (folder.path() / "g.mtx").string();
+  EXPECT_EQ(refusal(matrix),
+            fmt::format("--stream yes: {} cannot be read in passes: of files only CSV and OGB "
+                        "folders can",
+                        in_quotes(matrix)));
   std::vector<std::string> notes;
   make_partition("karate", {}, options_of("auto", 2), folder.path() / "karate", notes);
   EXPECT_EQ(notes.back(), "all of it was read into memory: of generators and names only csbm can");

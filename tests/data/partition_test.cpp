@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/text.h"
 #include "data/partition_support.h"
 #include "qw/data/load.h"
 #include "qw/graph/generators.h"
@@ -210,7 +211,7 @@ TEST(Partition, LoadsAsTheDataItWasCutFrom) {
   LoadOptions directed;
   directed.directed = true;
   EXPECT_EQ(test::error_of([&] { load_dataset(out, directed); }),
-            "'" + out + "' keeps the edges as they were when it was cut; leave --directed out");
+            in_quotes(out) + " keeps the edges as they were when it was cut; leave --directed out");
 }
 
 TEST(Partition, RangesAreWholeBlocks) {
@@ -267,7 +268,7 @@ TEST(Partition, OptionsThatMakeNoSense) {
   EXPECT_EQ(error(options), "--method 'metsi' is unknown; did you mean 'metis'? known: metis, range");
   options = range_of(2);
   options.stream = "yes";
-  EXPECT_EQ(error(options), "--stream yes is for data that is not loaded yet");
+  EXPECT_EQ(error(options), "--stream yes and --memory are for data that is not loaded yet");
   EXPECT_FALSE(fs::exists(folder.path() / "p"));
   if (!has_metis()) {
     EXPECT_EQ(error(metis_of(2)),

@@ -179,7 +179,8 @@ PartitionManifest cut_whole(const Dataset& dataset, const PartitionOptions& opti
 PartitionManifest make_partition(const Dataset& dataset, const PartitionOptions& options, const fs::path& out,
                                  std::vector<std::string>& notes) {
   check_options(options);
-  if (options.stream == "yes") fail_usage("--stream yes is for data that is not loaded yet");
+  if (options.stream == "yes" || options.memory != PartitionOptions().memory)
+    fail_usage("--stream yes and --memory are for data that is not loaded yet");
   StagedFolder staged(out);
   return cut_whole(dataset, options, staged, out, notes);
 }
@@ -191,15 +192,18 @@ PartitionManifest make_partition(const std::string& what, const LoadOptions& loa
   StagedFolder staged(out);
   const fs::path work = staged.path() / "work";
   fs::create_directories(work);
-  std::string reason = "it is not asked for";
+  std::string reason;
   std::unique_ptr<PartitionSource> stream;
   if (options.method == "range" && options.stream != "no")
     stream = stream_source(what, load, options.memory << 20, work, reason);
   if (!stream) {
     // Without a reason loading finds what is wrong.
-    if (options.stream == "yes" && !reason.empty()) {
-      fail_usage(fmt::format("--stream yes: {} cannot be read in passes: {}",
-                             in_quotes(what.empty() ? load.edges : what), reason));
+    const bool has_memory = options.memory != PartitionOptions().memory;
+    if ((options.stream == "yes" || has_memory) && !reason.empty()) {
+      fail_usage(
+          fmt::format("--{}: {} cannot be read in passes: {}",
+                      options.stream == "yes" ? "stream yes" : fmt::format("memory {}", options.memory),
+                      in_quotes(what.empty() ? load.edges : what), reason));
     }
     const Dataset dataset = load_dataset(what, load);
     notes.insert(notes.end(), dataset.notes.begin(), dataset.notes.end());

@@ -295,8 +295,8 @@ std::string why_not(const EdgeLayout& layout, const LoadOptions& load) {
   if (layout.bipartite) return "its two columns count their nodes apart";
   if (!layout.style.is_by_line() && layout.rows.find('"') != std::string_view::npos)
     return "it has fields in quotes";
-  if (has_doubtful_header(layout, !load.nodes.empty())) return "its first line may be an edge";
   if (read_adjacency(layout, load)) return "it is a matrix";
+  if (has_doubtful_header(layout, !load.nodes.empty())) return "its first line may be an edge";
   return "";
 }
 
@@ -315,6 +315,7 @@ std::unique_ptr<PartitionSource> csv_stream(const fs::path& data, const LoadOpti
            : load.encoding != "auto"            ? "it has another encoding"
                                                 : "";
   if (!reason.empty()) return nullptr;
+  if (load.nodes.empty() && !can_make_features(0, load, reason)) return nullptr;
   const auto file = mapped_text(label, folder);
   reason = odd_bytes(*file);
   if (!reason.empty()) return nullptr;
