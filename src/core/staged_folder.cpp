@@ -37,7 +37,7 @@ fs::path named(const fs::path& path) { return path.has_filename() ? path : path.
 
 }  // namespace
 
-StagedFolder::StagedFolder(fs::path target) : target_(named(target)) {
+StagedFolder::StagedFolder(const fs::path& target) : target_(named(target)) {
   std::error_code error;
   const bool free = !fs::exists(fs::symlink_status(target_, error)) ||
                     (fs::is_directory(target_, error) && fs::is_empty(target_, error));

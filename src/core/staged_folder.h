@@ -10,7 +10,7 @@ namespace qw {
 class StagedFolder {
  public:
   // Throws qw::UsageError when the target is there and is no empty folder.
-  explicit StagedFolder(std::filesystem::path target);
+  explicit StagedFolder(const std::filesystem::path& target);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
   ~StagedFolder();

@@ -94,6 +94,7 @@ TEST(PartitionCommand, BadRequests) {
 int64_t peak_memory(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), QW_PROGRAM);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   const pid_t child = ::fork();

@@ -69,6 +69,7 @@ class PartWriter::Sections {
       }
     }
     std::vector<TensorShape> shapes;
+    shapes.reserve(order.size());
     for (const size_t k : order) shapes.push_back(shapes_[k]);
     HashedFile file(path);
     const std::string head = safetensors_head(shapes, metadata, path.string());

@@ -71,7 +71,7 @@ void StreamSource::make_buckets(const fs::path& folder, const LoadOptions& load,
 }
 
 std::shared_ptr<const MappedFile> mapped_text(const fs::path& path, const fs::path& folder) {
-  const std::shared_ptr<const MappedFile> given = MappedFile::open(path);
+  std::shared_ptr<const MappedFile> given = MappedFile::open(path);
   if (path.extension() != ".gz") return given;
   const fs::path plain = folder / path.stem();
   bool anew = true;

@@ -99,7 +99,8 @@ class OgbStream : public StreamSource {
           if (std::ssize(dense) == most * columns) visit(most, std::exchange(dense, {}));
           forget(place);
         });
-    if (!dense.empty()) visit(std::ssize(dense) / columns, std::move(dense));
+    const int64_t left = std::ssize(dense) / columns;
+    if (left > 0) visit(left, std::move(dense));
   }
 
  private:
