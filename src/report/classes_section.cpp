@@ -43,6 +43,7 @@ void add_mistakes(Page& page, const RunRecord& record) {
     ++all;
   }
   std::vector<std::pair<int64_t, std::pair<std::string, std::string>>> order;
+  order.reserve(counts.size());
   for (const auto& [pair, count] : counts) order.emplace_back(-count, pair);
   std::sort(order.begin(), order.end());
   PageTable table{fmt::format("The commonest mistakes of {} classes, of {} test nodes that are wrong",

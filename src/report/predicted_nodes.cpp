@@ -37,7 +37,8 @@ struct Columns {
       std::vector<size_t> places;
       for (int64_t c = 0; c < targets.width; ++c) {
         const std::string of = targets.names.empty() ? fmt::format("{}", c) : targets.names[c];
-        places.push_back(place(alone_without_name && targets.width == 1 ? name : name + " " + of));
+        places.push_back(
+            place(alone_without_name && targets.width == 1 ? name : fmt::format("{} {}", name, of)));
       }
       const bool complete = std::find(places.begin(), places.end(), kNowhere) == places.end();
       return complete ? places : std::vector<size_t>();
