@@ -25,7 +25,7 @@ using Parts = std::vector<std::pair<const char*, const std::vector<NodeId>*>>;
 // As predictions.csv has them, which of qw fit is one split and not its folds.
 Parts parts_of(const RunRecord& record) {
   const Split& split =
-      record.predicted.nodes.empty() ? record.trained_on.splits.front() : record.predicted.split;
+      record.predicted.split.train.empty() ? record.trained_on.splits.front() : record.predicted.split;
   return {{"train", &split.train}, {"validation", &split.val}, {"test", &split.test}};
 }
 
