@@ -1,4 +1,5 @@
 // The parts of a report that need a real training: several labels, flows, names as data has them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <regex>

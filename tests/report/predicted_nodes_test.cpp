@@ -1,5 +1,7 @@
 #include "report/predicted_nodes.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "core/manifest.h"

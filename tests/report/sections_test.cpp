@@ -1,6 +1,7 @@
 // What the sections of a report say of small runs whose numbers can be counted by hand.
 #include "report/sections.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
