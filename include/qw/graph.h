@@ -6,6 +6,7 @@
 #include "qw/graph/generators.h"
 #include "qw/graph/graph.h"
 #include "qw/graph/matrix.h"
+#include "qw/graph/node_explanation.h"
 #include "qw/graph/split.h"
 #include "qw/graph/split_spec.h"
 #include "qw/graph/statistics.h"

@@ -4,6 +4,7 @@
 #include "qw/learn/baselines.h"
 #include "qw/learn/certainty.h"
 #include "qw/learn/ensemble.h"
+#include "qw/learn/explain.h"
 #include "qw/learn/fit.h"
 #include "qw/learn/flow.h"
 #include "qw/learn/labels.h"

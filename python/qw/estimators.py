@@ -278,8 +278,17 @@ class _Node(BaseEstimator):
                 self.data_ = Dataset.__new__(Dataset)
                 self.data_.__setstate__(state["data_"])
 
-    def explain(self, node: Any, x: Any = None, edges: Any = None, run: int = 0) -> dict[str, Any]:
-        """Where the scores of a node come from: what the network says, what transport adds, and along which edges."""
+    def explain(
+        self, node: Any, x: Any = None, edges: Any = None, run: int = 0, *, column: str | None = None, top: int = 10
+    ) -> dict[str, Any]:
+        """Where the scores of a node come from.
+
+        network, transport: what the network says and what is added to it, by class (label, value).
+        flows: what transport brings along each edge.
+        paths, neighbours, features, labels: for what is predicted, or for one column ("all": each), the paths of
+        transport and what changes when a neighbour, a feature or a training label is left out, as the JSON of
+        `qw explain`; None where the solver has no such thing. top: so many of each, the largest first; 0: all.
+        """
         self._check_fitted()
         if x is None and not hasattr(self, "data_"):
             raise fail("a loaded estimator has not its training's data; give explain X and edges")
@@ -288,8 +297,12 @@ class _Node(BaseEstimator):
         place = ids.index(str(node)) if str(node) in ids else -1
         if place < 0:
             raise fail(f"there is no node '{node}'")
-        found = self.fitted_.scores(data._data, run)
         names = self.fitted_.names or [str(number) for number in range(self.fitted_.width)]
+        if column is not None and column != "all" and column not in names:
+            raise fail(f"there is no '{column}' among {', '.join(names)}")
+        columns = list(range(len(names))) if column == "all" else [names.index(column)] if column else []
+        why = json.loads(self.fitted_.explain(data._data, place, columns, top, run))
+        found = self.fitted_.scores(data._data, run)
         graph = data.graph
         moves: list[dict[str, Any]] = []
         if found["flow"] is not None:
@@ -305,6 +318,9 @@ class _Node(BaseEstimator):
             "network": dict(zip(names, map(float, found["network"][place]))),
             "transport": None if transport is None else dict(zip(names, map(float, transport[place]))),
             "flows": moves,
+            "prediction": why["prediction"],
+            "paths": why["transport"],
+            **{part: why[part] for part in ("neighbours", "features", "labels")},
         }
 
     def to_pyg(self, run: int = 0) -> Any:

@@ -134,6 +134,16 @@ py::dict scores(const Fitted& fitted, const Dataset& dataset, int64_t run) {
   return result;
 }
 
+// As `qw explain --json` says it.
+std::string explain(const Fitted& fitted, const Dataset& dataset, NodeId node,
+                    const std::vector<int64_t>& columns, int64_t top, int64_t run) {
+  const py::gil_scoped_release others_may_run;
+  ExplainOptions options;
+  options.columns = columns;
+  options.top = top;
+  return to_json(fitted.explain(with_names(fitted, dataset), std::vector{node}, options, run).front()).dump();
+}
+
 // Other data, read as the training's was.
 Dataset load_as_trained(const Fitted& fitted, const std::string& what, LoadOptions options) {
   options.as_trained = std::make_shared<DataSchema>(fitted.schema());
@@ -154,6 +164,7 @@ PYBIND11_MODULE(_learn, module) {
   py::class_<Fitted>(module, "Fitted")
       .def("predict", &predictions)
       .def("scores", &scores)
+      .def("explain", &explain)
       .def("results", &results)
       .def("request", [](const Fitted& fitted) { return to_json(fitted.request()).dump(); })
       .def_property_readonly("task", [](const Fitted& fitted) { return task_name(fitted.schema().task); })

@@ -169,8 +169,29 @@ def test_explain_adds_up():
             for name, amount in move["brings"].items():
                 total[name] += amount
         assert total == pytest.approx(found["transport"], abs=1e-4)
+        (paths,) = found["paths"]
+        assert paths["class"] == found["prediction"]
+        assert paths["amount"] == pytest.approx(found["transport"][found["prediction"]], abs=1e-4)
     with pytest.raises(qw.Error, match="no node 'x'"):
         model.explain("x")
+    with pytest.raises(qw.Error, match="no 'y' among"):
+        model.explain(0, column="y")
+
+
+def test_explain_says_what_counts_without_transport():
+    x, y, edges = groups()
+    model = qw.NodeClassifier("gcn", "ce", epochs=30, layers=1).fit(x, y, edges)
+    found = model.explain(5, column="all", top=0)
+    assert found["paths"] is None and found["labels"] is None
+    assert [each["class"] for each in found["neighbours"]] == list(found["network"])
+    network = model.to_pyg()
+    bias = dict(network.named_parameters())["conv1.bias"].detach().numpy()
+    for place, (name, score) in enumerate(found["network"].items()):
+        features = found["features"][place]
+        assert features["gradient_times_input"] + bias[place] == pytest.approx(score, abs=1e-4), name
+        assert sum(each["own"] + each["neighbourhood"] for each in features["features"]) == pytest.approx(
+            features["gradient_times_input"], abs=1e-4
+        )
 
 
 INTERRUPTED = """

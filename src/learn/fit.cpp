@@ -82,6 +82,11 @@ at::Tensor Fitted::flow(const Dataset& data, int64_t run) const {
   return reload(run_folder(*folder_, run), request_, memory_, conformed(data)).flow;
 }
 
+std::vector<NodeExplanation> Fitted::explain(const Dataset& data, std::span<const NodeId> nodes,
+                                             const ExplainOptions& options, int64_t run) const {
+  return explain_nodes(run_folder(*folder_, run), request_, memory_, conformed(data), nodes, options);
+}
+
 DataChanges Fitted::changes(const Dataset& data) const {
   return changes_since(memory_.trained_on, conformed(data));
 }

@@ -49,6 +49,24 @@ const at::Tensor& NodeMatrix::dense() const {
 }
 int64_t NodeMatrix::stored() const { return values_.numel(); }
 
+NodeMatrix NodeMatrix::with_numbers(at::Tensor numbers) const {
+  QW_ASSERT(numbers.sizes() == values_.sizes());
+  NodeMatrix result = *this;
+  result.values_ = std::move(numbers);
+  return result;
+}
+
+at::Tensor NodeMatrix::row_of_number() const {
+  QW_ASSERT(sparse_);
+  const at::Tensor counts = sparse_->pattern.offsets.diff();
+  return at::repeat_interleave(counts);
+}
+
+at::Tensor NodeMatrix::column_of_number() const {
+  QW_ASSERT(sparse_);
+  return sparse_->pattern.columns.to(at::kLong);
+}
+
 NodeMatrix NodeMatrix::dropped(double p, const DropoutKey& key) const {
   NodeMatrix result = *this;
   result.values_ = dropout(values_, p, key);

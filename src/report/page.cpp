@@ -148,6 +148,8 @@ void Page::section(std::string_view title) {
   sections_.emplace_back(title);
 }
 
+void Page::subsection(std::string_view title) { body_ += fmt::format("<h3>{}</h3>\n", escape_xml(title)); }
+
 void Page::paragraph(std::string_view text) { body_ += fmt::format("<p>{}</p>\n", escape_xml(text)); }
 
 void Page::code(std::string_view text) {
@@ -184,6 +186,21 @@ void Page::chart(const Figure& figure) {
     if (table.rows.size() == kMostTableRows && panel.categories.empty())
       body_ += fmt::format("<p>The first {} values.</p>\n", kMostTableRows);
   }
+  body_ += "</details>\n</figure>\n";
+}
+
+void Page::drawing(const NeighbourhoodDrawing& drawing) {
+  body_ += fmt::format("<figure class=\"drawing\">\n<figcaption><strong>{}</strong> {}</figcaption>\n",
+                       escape_xml(drawing.title), escape_xml(drawing.description));
+  body_ += fmt::format("<div class=\"chart\">{}</div>\n", drawing.svg.substr(drawing.svg.find("<svg")));
+  body_ += fmt::format("<script type=\"application/json\">{}</script>\n", script_json(drawing.marks));
+  body_ += "<details><summary>Values</summary>\n";
+  body_ += table_html({"Nodes",
+                       {{"node", false}, {"part", false}, {"training label", false}, {"predicted", false}},
+                       drawing.nodes});
+  body_ += table_html({"Edges",
+                       {{"from", false}, {"to", false}, {"weight", true}, {"transport moves", true}},
+                       drawing.edges});
   body_ += "</details>\n</figure>\n";
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "qw/report/chart.h"
+#include "report/neighbourhood_drawing.h"
 
 namespace qw {
 
@@ -31,12 +32,15 @@ class Page {
   void lead(std::string_view text);     // the answer, large
   void warning(std::string_view text);  // set apart
   void section(std::string_view title);
+  void subsection(std::string_view title);
   void paragraph(std::string_view text);
   void code(std::string_view text);  // as it is written
   void facts(const std::vector<std::pair<std::string, std::string>>& facts);
   void table(const PageTable& table);
   // The figure's title and description are its text alternative.
   void chart(const Figure& figure);
+
+  void drawing(const NeighbourhoodDrawing& drawing);
 
   std::string html() const;
 

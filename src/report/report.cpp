@@ -81,6 +81,7 @@ std::string report_html(const std::filesystem::path& run, const ReportOptions& o
   add_fit(page, record);
   add_quality(page, record);
   add_transport(page, record);
+  add_explanations(page, record, options);
   add_training(page, record);
   add_data(page, record);
   add_reproducing(page, record);

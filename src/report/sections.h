@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "qw/report/report.h"
 #include "report/page.h"
 #include "report/run_record.h"
 
@@ -21,6 +22,9 @@ void add_quality(Page& page, const RunRecord& record);
 void add_transport(Page& page, const RunRecord& record);
 // The race, who speaks, the verdicts, the learning curve.
 void add_fit(Page& page, const RunRecord& record);
+// Of the nodes that options name, or of some that are remarkable: a drawing of the neighbourhood, and what
+// moved the prediction.
+void add_explanations(Page& page, const RunRecord& record, const ReportOptions& options);
 // Command, versions, machine, seeds, fingerprints.
 void add_reproducing(Page& page, const RunRecord& record);
 

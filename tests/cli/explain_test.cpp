@@ -217,6 +217,100 @@ TEST_F(Explain, WithoutTransportOrWithoutEdges) {
                        "\n" + name + ": the node has no edges, so nothing can reach it\n"));
 }
 
+// The first number of a row of the text that begins with these words.
+std::vector<std::string> words_after(const std::string& text, const std::string& row) {
+  for (const std::string& line : split(text, '\n')) {
+    if (line.find(row) == std::string::npos) continue;
+    std::vector<std::string> words;
+    for (const std::string& word : split(line, ' ')) {
+      if (!word.empty()) words.push_back(word);
+    }
+    return words;
+  }
+  return {};
+}
+
+TEST_F(Explain, ANeighbourLeftOutIsAPredictionWithoutItsEdge) {
+  const std::string out = train("left", "team", {"--solver", "ce"});
+  const json all = json_of({"explain", out, "--node", "dan", "--class", "all", "--json", "--quiet"});
+  const auto without =
+      folder_.write("without.csv", "from,to\nann,bob\nbob,cyd\ndan,eve\neve,fay\nfay,ann\nann,cyd\n");
+  const json changed = json_of({"explain", out, "--edges", without, "--nodes", folder_.path() / "nodes.csv",
+                                "--node", "dan", "--class", "all", "--json", "--quiet"});
+  for (size_t c = 0; c < 2; ++c) {
+    const json& list = all.at("neighbours")[c];
+    EXPECT_EQ(list.at("class"), all.at("scores")[c].at("class"));
+    ASSERT_EQ(list.at("neighbours").size(), 2U);
+    EXPECT_EQ(list.at("more"), (json{{"neighbours", 0}, {"not_computed", 0}}));
+    for (const json& neighbour : list.at("neighbours")) {
+      if (neighbour.at("node") != "cyd") continue;
+      for (const auto& [change, score] :
+           {std::pair{"score_change", "sum"}, std::pair{"probability_change", "probability"}}) {
+        EXPECT_NEAR(
+            neighbour.at(change).get<double>(),
+            changed.at("scores")[c].at(score).get<double>() - all.at("scores")[c].at(score).get<double>(),
+            1e-5);
+      }
+    }
+  }
+  const std::string text = qw({"explain", out, "--node", "dan", "--class", "red", "--quiet"}).out;
+  EXPECT_TRUE(contains(text, "\nred: what changes without the edges to a neighbour\n")) << text;
+  EXPECT_EQ(words_after(text, "cyd  ").at(1), "blue") << text;
+  EXPECT_TRUE(contains(text, "\nred: gradient times input, ")) << text;
+  EXPECT_FALSE(words_after(text, "x  ").empty()) << text;
+}
+
+TEST_F(Explain, SolversWithoutANetworkSayWhichLabelMovedIt) {
+  const std::string out = train("spread", "team", {"--solver", "label-propagation", "--model", "none"});
+  const json result = json_of({"explain", out, "--node", "dan", "--json", "--quiet"});
+  EXPECT_EQ(result.at("transport"), nullptr);
+  EXPECT_EQ(result.at("features"), nullptr);
+  EXPECT_EQ(result.at("labels")[0].at("labels").size(), 4U);
+  const std::string text = qw({"explain", out, "--node", "dan", "--quiet"}).out;
+  EXPECT_TRUE(contains(text,
+                       "\nsolver label-propagation has no transport: labels are spread over the edges, and "
+                       "nothing else counts\n"));
+  EXPECT_TRUE(contains(text, ": what changes without the label of a training node\n")) << text;
+  const std::string alone = qw({"explain", out, "--node", "gus", "--quiet"}).out;
+  EXPECT_TRUE(contains(alone, ": no training label reaches this node\n")) << alone;
+  const std::string smooth = train("smooth", "team", {"--solver", "correct-and-smooth"});
+  EXPECT_TRUE(contains(qw({"explain", smooth, "--node", "dan", "--quiet"}).out,
+                       "has no transport: labels are spread over the edges and added to the network's\n"));
+}
+
+TEST_F(Explain, NetworksThatDoNotLookAtEdgesSaySo) {
+  const std::string out = train("mlp", "team", {"--solver", "ce", "--model", "mlp"});
+  EXPECT_EQ(json_of({"explain", out, "--node", "dan", "--json", "--quiet"}).at("neighbours"), nullptr);
+  EXPECT_TRUE(contains(qw({"explain", out, "--node", "dan", "--quiet"}).out,
+                       ": the network does not look at edges, so no neighbour counts\n"));
+}
+
+TEST_F(Explain, NamesOfAnyKind) {
+  const std::string odd = "a \"b\" <i> \xF0\x9F\x98\x80";
+  const std::string long_name(300, 'y');
+  const auto quoted = [](const std::string& name) { return csv_field(name); };
+  const auto edges = folder_.write("odd_edges.csv", "from,to\n" + quoted(odd) + ",b\nb," + long_name + "\n");
+  const auto nodes =
+      folder_.write("odd_nodes.csv", "id,x," + long_name + ",team\n" + quoted(odd) + ",1,2," + quoted(odd) +
+                                         "\nb,2,1,blue\n" + long_name + ",3,5,\n");
+  const std::string out = folder_.path() / "odd";
+  const CommandResult trained =
+      qw({"train", "--edges", edges, "--nodes", nodes, "--id", "id", "--target", "team", "--split",
+          "random:train=1,val=0", "--epochs", "5", "--out", out, "--quiet"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  for (const std::string& node : {odd, long_name}) {
+    const json result = json_of({"explain", out, "--node", node, "--json", "--quiet"});
+    EXPECT_EQ(result.at("node"), node);
+    EXPECT_EQ(qw({"explain", out, "--node", node, "--quiet"}).exit_code, 0);
+  }
+  const std::string page = folder_.path() / "odd.html";
+  const CommandResult made = qw({"report", out, "--node", odd, "--node", long_name, "--out", page});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string html = read_file(page);
+  EXPECT_FALSE(contains(html, "<i>"));
+  EXPECT_TRUE(contains(html, "<h3>Node a &quot;b&quot; &lt;i&gt; \xF0\x9F\x98\x80</h3>"));
+}
+
 TEST_F(Explain, NodesThatNothingReaches) {
   // With a tiny weight of the labels, the cheapest flow is none.
   const std::string out = train("none", "team", {"--solver", "proximal", "--lambda", "1e-6"});

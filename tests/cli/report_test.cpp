@@ -40,6 +40,33 @@ TEST_F(Report, OfATraining) {
                                           100 * summary.at("test").at("accuracy").at("mean").get<double>())));
 }
 
+TEST_F(Report, ExplainsNodes) {
+  const std::string html = run({"train", "karate", "--solver", "bregman", "--epochs", "20"});
+  EXPECT_THAT(html, HasSubstr("<h2>Why these labels</h2>"));
+  EXPECT_THAT(html, HasSubstr("wrong and most sure of it, or least sure"));
+  EXPECT_THAT(html, HasSubstr("Without the edges to a neighbour"));
+  EXPECT_THAT(html, ::testing::AnyOf(HasSubstr("<figure class=\"drawing\">"), HasSubstr("need Graphviz")));
+  ASSERT_EQ(qw({"report", folder(), "--node", "33", "--node", "2", "--out", page()}).exit_code, 0);
+  const std::string asked = read_file(page());
+  EXPECT_LT(asked.find("<h3>Node 33</h3>"), asked.find("<h3>Node 2</h3>"));
+  EXPECT_THAT(asked, ::testing::Not(HasSubstr("least sure")));
+  ASSERT_EQ(qw({"report", folder(), "--node", "33", "--node", "2", "--out", page()}).exit_code, 0);
+  EXPECT_EQ(read_file(page()), asked) << "the same layout";
+  expect_refused({"report", folder(), "--node", "34", "--out", page()}, 2,
+                 "qw report: --node '34' is no node of karate; its nodes are 0 to 33");
+}
+
+TEST_F(Report, WithoutItsDataNothingIsExplained) {
+  const std::string edges = folder_.write("e.csv", "a,b\nx,y\ny,z\nz,w\nw,x\n");
+  const std::string nodes = folder_.write("n.csv", "id,f,team\nx,1,red\ny,2,red\nz,3,blue\nw,4,blue\n");
+  run({"train", "--edges", edges, "--nodes", nodes, "--id", "id", "--target", "team", "--split",
+       "random:train=0.5,val=0", "--epochs", "5"});
+  std::filesystem::remove(edges);
+  ASSERT_EQ(qw({"report", folder(), "--out", page()}).exit_code, 0);
+  EXPECT_THAT(read_file(page()), HasSubstr("No node is explained: "));
+  EXPECT_EQ(qw({"report", folder(), "--node", "x", "--out", page()}).exit_code, 1);
+}
+
 TEST_F(Report, OfAFit) {
   const std::string html = run(
       {"fit", "csbm:nodes=90,degree=6,features=6,classes=3,homophily=0.9", "--trials", "6", "--seed", "3"});

@@ -13,10 +13,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "qw/core/export.h"
+#include "qw/learn/explain.h"
 #include "qw/learn/run.h"
 
 namespace QW_PUBLIC qw {
@@ -55,6 +57,9 @@ class Fitted {
   // Of one run: what moves along each edge, [E, width], from tail to head where it is above 0; [0] without a
   // flow.
   at::Tensor flow(const Dataset& data, int64_t run = 0) const;
+  // Why nodes got their predictions from one run: see qw/learn/explain.h.
+  std::vector<NodeExplanation> explain(const Dataset& data, std::span<const NodeId> nodes,
+                                       const ExplainOptions& options = {}, int64_t run = 0) const;
   // How data differs from what was trained on.
   DataChanges changes(const Dataset& data) const;
   // Of each run: metrics of its train, validation and test nodes, and more.

@@ -30,6 +30,13 @@ class NodeMatrix {
   const at::Tensor& dense() const;  // of a dense matrix only
   int64_t stored() const;           // numbers kept: all of a dense matrix, the non-zeros of a sparse one
 
+  // What is stored, [N, columns] or, of a sparse matrix, [stored()], and the same matrix with other numbers.
+  const at::Tensor& numbers() const { return values_; }
+  NodeMatrix with_numbers(at::Tensor numbers) const;
+  // Of a sparse matrix: [stored()] the row and the column of each number.
+  at::Tensor row_of_number() const;
+  at::Tensor column_of_number() const;
+
   // Dropout on what is stored: zeros need none.
   NodeMatrix dropped(double p, const DropoutKey& key) const;
 

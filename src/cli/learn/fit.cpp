@@ -8,6 +8,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/learn/commands.h"
+#include "cli/learn/report_nodes.h"
 #include "cli/learn/write_report.h"
 #include "cli/program.h"
 #include "cli/table.h"
@@ -162,7 +163,7 @@ void fit_now(FitArguments& arguments, const GlobalOptions& global) {
     throw CLI::RuntimeError(kInterruptedExit);
   }
   for (const std::string& warning : result.warnings) say("warning: " + warning);
-  if (!page.empty()) write_file_atomically(page, report_html(arguments.out));
+  if (!page.empty()) write_file_atomically(page, explained_report(arguments.out));
   if (global.json) return print_json(to_json(result));
   print_text(fit_text(dataset, result, arguments.out));
 }

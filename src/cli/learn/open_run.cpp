@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "data/formats/node_ids.h"
 #include "data/load_fields.h"
 #include "learn/run_files.h"
 #include "qw/core/error.h"
@@ -133,6 +134,20 @@ DataArguments data_as_trained(const DataArguments& given, const TrainRequest& re
   data.load.split_file = untouched.split_file;
   data.load.as_trained = std::make_shared<DataSchema>(memory.trained_on.schema);
   return data;
+}
+
+NodeId find_node(const Dataset& dataset, const std::string& id, const std::string& command) {
+  if (dataset.node_ids.empty()) {
+    const auto number = plain_number(id);
+    if (number && *number < dataset.graph.num_nodes()) return *number;
+    fail_usage(fmt::format("{}: --node {} is no node of {}; its nodes are 0 to {}", command, in_quotes(id),
+                           dataset.name, dataset.graph.num_nodes() - 1));
+  }
+  const auto found = std::find(dataset.node_ids.begin(), dataset.node_ids.end(), id);
+  if (found != dataset.node_ids.end()) return static_cast<NodeId>(found - dataset.node_ids.begin());
+  const auto near = closest(id, dataset.node_ids);
+  fail_usage(fmt::format("{}: --node {} is no node of {}{}", command, in_quotes(id), dataset.name,
+                         near ? fmt::format("; did you mean {}?", in_quotes(*near)) : ""));
 }
 
 OpenedRun open_run(const RunArguments& arguments) {

@@ -35,6 +35,9 @@ std::filesystem::path finished_run(const std::string& folder, int64_t run);
 // or not as it was written.
 OpenedRun open_run(const RunArguments& arguments);
 
+// The node of this id; throws qw::UsageError that begins with `command` when there is none.
+NodeId find_node(const Dataset& dataset, const std::string& id, const std::string& command);
+
 // How to read the data of a training again, or, where `given` names some, other data in the same way: options
 // that are not written are the training's, and what the schema knows is left to it.
 DataArguments data_as_trained(const DataArguments& given, const TrainRequest& request,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/learn/commands.h"
+#include "cli/learn/report_nodes.h"
 #include "cli/learn/write_report.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -21,10 +22,12 @@ struct ReportArguments {
 
 void make_report(const ReportArguments& arguments, const GlobalOptions& global) {
   const std::vector<std::filesystem::path> runs(arguments.runs.begin(), arguments.runs.end());
-  write_report(arguments.out,
-               runs.size() == 1 ? report_html(runs.front(), arguments.options)
-                                : comparison_html(runs, arguments.options),
-               global);
+  if (runs.size() > 1) {
+    if (!arguments.options.nodes.empty())
+      fail_usage("qw report: --node explains nodes of one training; give one folder");
+    return write_report(arguments.out, comparison_html(runs, arguments.options), global);
+  }
+  write_report(arguments.out, explained_report(arguments.runs.front(), arguments.options), global);
 }
 
 }  // namespace
@@ -71,6 +74,11 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
                    "folders that qw train or qw fit made; several are compared with the first")
       ->required()
       ->type_name("RUN")
+      ->check(not_empty());
+  command
+      ->add_option("--node", arguments->options.nodes,
+                   "explain these nodes, by their ids; default: some that are wrong or least sure")
+      ->type_name("ID")
       ->check(not_empty());
   FieldTable table("qw report");
   table.add("out", arguments->out, "FILE", "the page");

@@ -10,6 +10,7 @@
 #include "cli/learn/dry_run.h"
 #include "cli/learn/open_run.h"
 #include "cli/learn/options_text.h"
+#include "cli/learn/report_nodes.h"
 #include "cli/learn/train_progress.h"
 #include "cli/learn/train_text.h"
 #include "cli/learn/training_log.h"
@@ -275,7 +276,7 @@ void run_training(const CLI::App& command, TrainArguments& arguments, const Glob
   const std::vector<RunResult> results = train_or_stop(dataset, arguments, !global.json);
   for (const std::string& warning : result_warnings(dataset, arguments.request, results))
     say("warning: " + warning);
-  if (!page.empty()) write_file_atomically(page, report_html(arguments.out));
+  if (!page.empty()) write_file_atomically(page, explained_report(arguments.out));
   if (!global.json) {
     print_text(training_text(dataset, arguments.request, results, arguments.out));
     return;

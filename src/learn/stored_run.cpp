@@ -1,4 +1,7 @@
+#include "learn/stored_run.h"
+
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
@@ -9,11 +12,12 @@
 #include "nn/tensor_file.h"
 #include "nn/tensors.h"
 #include "qw/core/error.h"
-#include "qw/learn/run.h"
 #include "qw/ops/capture.h"
 
 namespace qw {
 namespace {
+
+constexpr const char* kFlowFile = "flow.safetensors";
 
 // The edge between two nodes, or the one `repeat` places after it where several join them; -1: none.
 EdgeId find_edge(const Graph& graph, NodeId head, NodeId tail, int64_t repeat) {
@@ -109,6 +113,12 @@ at::Tensor predicted_edge_weights(const SafetensorsFile& file, const at::Tensor&
   return predictor.forward(flow);
 }
 
+RunResult finished_result(const std::filesystem::path& run_folder) {
+  std::optional<RunResult> result = read_result(run_folder);
+  if (!result) fail(fmt::format("{} has no summary.json: the run is not finished", run_folder.string()));
+  return *std::move(result);
+}
+
 // Where the run was trained, which gives its bits again; on a machine that has no such device, the CPU.
 at::TensorOptions tensors_of(const TrainRequest& request) {
   const at::TensorOptions here = at::TensorOptions(at::kFloat);
@@ -117,52 +127,88 @@ at::TensorOptions tensors_of(const TrainRequest& request) {
 
 }  // namespace
 
+StoredRun::StoredRun(const std::filesystem::path& run_folder, const TrainRequest& of_folder,
+                     const TrainingMemory& memory)
+    : folder_(run_folder),
+      request_(read_own_request(run_folder).value_or(of_folder)),
+      result_(finished_result(run_folder)),
+      memory_(memory),
+      solver_(find_solver(request_.learn.solver)),
+      tensors_(tensors_of(request_)),
+      kind_(divergence_for(memory.trained_on.schema.task)) {
+  LoadedModel loaded = network_of(run_folder, request_, memory.trained_on, tensors_);
+  model_ = std::move(loaded.model);
+  inputs_ = loaded.config.shape.inputs;
+  outputs_ = loaded.config.shape.outputs;
+  if (!solver_.has_flow) return;
+  check_run_file(run_folder, kFlowFile);
+  flow_file_ = SafetensorsFile::read(run_folder / kFlowFile);
+}
+
+void StoredRun::add_flow(const Dataset& dataset, PredictionInput& input) const {
+  input.flow = at::empty({0}, at::kFloat);
+  if (!flow_file_) return;
+  ReloadedFlow stored =
+      full_flow(*flow_file_, (folder_ / kFlowFile).string(), outputs_, memory_.trained_on, dataset);
+  input.flow = std::move(stored.values);
+  input.carriers = std::move(stored.carriers);
+}
+
+PredictionInput StoredRun::input_of(const Dataset& dataset) const {
+  const at::NoGradGuard no_gradient;
+  if (dataset.features.columns != inputs_) {
+    fail(fmt::format("{} was trained on {} features; this data has {}", folder_.string(), inputs_,
+                     dataset.features.columns));
+  }
+  PredictionInput input{dataset.graph, GraphTensors(dataset.graph, tensors_), {}, {}, {}, {}, {}};
+  input.features = NodeMatrix(memory_.scaling.apply(dataset.features), tensors_);
+  add_flow(dataset, input);
+  if (solver_.finish) input.labels = training_labels(result_, memory_.trained_on, dataset, tensors_);
+  return input;
+}
+
+at::Tensor StoredRun::edge_weights(const PredictionInput& input) const {
+  const at::NoGradGuard no_gradient;
+  at::Tensor weights;
+  if (flow_file_)
+    weights = predicted_edge_weights(*flow_file_, input.flow.to(tensors_), (folder_ / kFlowFile).string());
+  if (!input.edge_shares.defined()) return weights;
+  return weights.defined() ? weights * input.edge_shares : input.edge_shares;
+}
+
+at::Tensor StoredRun::network(const PredictionInput& input, bool in_label_space) const {
+  const at::Tensor said = model_->forward({input.tensors, input.features, edge_weights(input)});
+  return result_.scaling.undo({in_label_space ? to_label_space(kind_, said) : said, at::empty({0}, tensors_)})
+      .network;
+}
+
+Scores StoredRun::predict(const PredictionInput& input) const {
+  const at::NoGradGuard no_gradient;
+  Scores scores;
+  scores.transport = at::empty({0}, tensors_);
+  if (flow_file_) {
+    const at::Tensor carriers = tensor_of(input.carriers, tensors_.device());
+    scores.transport = incidence(input.flow.to(tensors_).index_select(0, carriers),
+                                 incidence_of(input.graph, input.carriers, tensors_.device()));
+  }
+  scores.network = model_->forward({input.tensors, input.features, edge_weights(input)});
+  if (request_.learn.solver == "exact") {
+    scores.network = to_label_space(kind_, scores.network);
+    scores.in_label_space = true;
+  }
+  if (solver_.finish) scores = solver_.finish(scores, {input.tensors, input.labels, kind_, request_.learn});
+  return result_.scaling.undo(scores);
+}
+
 Reloaded reload(const std::filesystem::path& run_folder, const TrainRequest& of_folder,
                 const TrainingMemory& memory, const Dataset& dataset) {
-  const at::NoGradGuard no_gradient;
-  const TrainRequest request = read_own_request(run_folder).value_or(of_folder);
-  const std::optional<RunResult> result = read_result(run_folder);
-  if (!result) fail(fmt::format("{} has no summary.json: the run is not finished", run_folder.string()));
-  const TrainedOn& trained_on = memory.trained_on;
-  const SolverInfo& solver = find_solver(request.learn.solver);
-  const at::TensorOptions tensors = tensors_of(request);
+  StoredRun run(run_folder, of_folder, memory);
+  const PredictionInput input = run.input_of(dataset);
   Reloaded reloaded;
-  LoadedModel loaded = network_of(run_folder, request, trained_on, tensors);
-  if (dataset.features.columns != loaded.config.shape.inputs) {
-    fail(fmt::format("{} was trained on {} features; this data has {}", run_folder.string(),
-                     loaded.config.shape.inputs, dataset.features.columns));
-  }
-  reloaded.trained_as = places(dataset, trained_on);
-  const GraphTensors graph(dataset.graph, tensors);
-  const NodeMatrix features(memory.scaling.apply(dataset.features), tensors);
-  at::Tensor edge_weights;
-  reloaded.scores.transport = at::empty({0}, tensors);
-  reloaded.flow = at::empty({0}, at::kFloat);
-  if (solver.has_flow) {
-    const std::filesystem::path flow_path = run_folder / "flow.safetensors";
-    check_run_file(run_folder, "flow.safetensors");
-    const SafetensorsFile file = SafetensorsFile::read(flow_path);
-    const ReloadedFlow stored =
-        full_flow(file, flow_path.string(), loaded.config.shape.outputs, trained_on, dataset);
-    const at::Tensor flow = stored.values.to(tensors);
-    const at::Tensor carriers = tensor_of(stored.carriers, tensors.device());
-    reloaded.scores.transport = incidence(flow.index_select(0, carriers),
-                                          incidence_of(dataset.graph, stored.carriers, tensors.device()));
-    reloaded.flow = result->scaling.in_units(stored.values);
-    edge_weights = predicted_edge_weights(file, flow, flow_path.string());
-  }
-  reloaded.scores.network = loaded.model->forward({graph, features, edge_weights});
-  const Divergence kind = divergence_for(trained_on.schema.task);
-  if (request.learn.solver == "exact") {
-    reloaded.scores.network = to_label_space(kind, reloaded.scores.network);
-    reloaded.scores.in_label_space = true;
-  }
-  if (solver.finish) {
-    const LabelTensors labels = training_labels(*result, trained_on, dataset, tensors);
-    reloaded.scores = solver.finish(reloaded.scores, {graph, labels, kind, request.learn});
-  }
-  reloaded.scores = result->scaling.undo(reloaded.scores);
-  reloaded.model = std::move(loaded.model);
+  reloaded.trained_as = places(dataset, memory.trained_on);
+  reloaded.scores = run.predict(input);
+  reloaded.flow = input.flow.numel() == 0 ? input.flow : run.result().scaling.in_units(input.flow);
+  reloaded.model = run.take_model();
   reloaded.calibration = read_calibration(run_folder);
   return reloaded;
 }
