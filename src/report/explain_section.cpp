@@ -18,18 +18,32 @@ constexpr int64_t kMostNodes = 100'000;       // of a graph whose nodes are expl
 std::string shown(double value) { return std::isnan(value) ? "" : fmt::format("{:.4g}", value); }
 std::string label_of(const NamedNode& node) { return node.trains ? node.label.text() : ""; }
 
-// Ids of nodes that are wrong and most sure of it, or, of values, err most; then of those that are least
-// sure.
-std::vector<std::string> remarkable_nodes(const PredictedNodes& nodes) {
+// How wrong each node is: by the confidence of a prediction that is wrong, or the mean error of values.
+std::vector<double> wrongness_of(const RunRecord& record) {
+  const PredictedNodes& nodes = record.predicted;
+  const Targets& targets = record.trained_on.targets;
   std::vector<double> wrongness(nodes.ids.size(), 0.0);
   for (size_t i = 0; i < nodes.ids.size(); ++i) {
-    const auto truth = parse_number(nodes.labels[i]), said = parse_number(nodes.predicted[i]);
     if (!nodes.confidence.empty()) {
       wrongness[i] = nodes.predicted[i] == nodes.labels[i] ? 0 : nodes.confidence[i];
-    } else if (truth && said) {
-      wrongness[i] = std::fabs(*said - *truth);
+      continue;
     }
+    double known = 0;
+    for (int64_t c = 0; c < targets.width && !nodes.value.empty(); ++c) {
+      const double truth = targets.values[nodes.nodes[i] * targets.width + c];
+      if (std::isnan(truth)) continue;
+      wrongness[i] += std::fabs(nodes.value[i * targets.width + c] - truth);
+      ++known;
+    }
+    if (known > 0) wrongness[i] /= known;
   }
+  return wrongness;
+}
+
+// Ids of the nodes that are most wrong, then of those that are least sure.
+std::vector<std::string> remarkable_nodes(const RunRecord& record) {
+  const PredictedNodes& nodes = record.predicted;
+  const std::vector<double> wrongness = wrongness_of(record);
   std::vector<size_t> order(nodes.ids.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::vector<std::string> chosen;
@@ -58,8 +72,13 @@ std::string about(const RunRecord& record, const NodeExplanation& explanation) {
   if (node.trains) return text + " It is a training node with the label " + node.label.text() + ".";
   const auto found = std::find(record.predicted.ids.begin(), record.predicted.ids.end(), node.id);
   if (found == record.predicted.ids.end()) return text;
-  return text + " It is a test node, and its label is " +
-         record.predicted.labels[found - record.predicted.ids.begin()] + ".";
+  const auto place = found - record.predicted.ids.begin();
+  if (!record.predicted.labels.empty())
+    return text + " It is a test node, and its label is " + record.predicted.labels[place] + ".";
+  const Targets& targets = record.trained_on.targets;
+  const auto row = targets.values.begin() + record.predicted.nodes[place] * targets.width;
+  return text + " It is a test node, and its value is " + NodeAnswer{{}, {row, row + targets.width}}.text() +
+         ".";
 }
 
 std::vector<std::string> with_change(std::vector<std::string> row, const ScoreChange& change, bool chances) {
@@ -164,7 +183,7 @@ void add_explanations(Page& page, const RunRecord& record, const ReportOptions& 
                     with_thousands(kMostNodes)));
   }
   std::vector<std::string> ids = options.nodes;
-  if (!asked) ids = remarkable_nodes(record.predicted);
+  if (!asked) ids = remarkable_nodes(record);
   std::vector<NodeExplanation> explanations;
   try {
     if (!ids.empty()) explanations = options.explain(ids);

@@ -175,8 +175,9 @@ TEST(ExplainSection, NodesThatAreWrongAndSureAndThoseThatAreUnsure) {
   EXPECT_EQ(chosen_of(record), (std::vector<std::string>{"c", "d", "e", "b"}));
   RunRecord values;
   values.predicted.ids = {"a", "b", "c"};
-  values.predicted.predicted = {"1", "2", "3"};
-  values.predicted.labels = {"1", "5", "2.5"};
+  values.predicted.nodes = {0, 1, 2};
+  values.predicted.value = {1, 2, 3};
+  values.trained_on.targets = value_targets({1, 5, 2.5});
   EXPECT_EQ(chosen_of(values), (std::vector<std::string>{"b", "c"}));
 }
 

@@ -19,7 +19,6 @@
 #include "learn/learn_options.h"
 #include "qw/core/error.h"
 #include "qw/learn/run.h"
-#include "qw/report/report.h"
 #include "qw/study/fit_best.h"
 
 namespace qw::cli {

@@ -27,7 +27,6 @@
 #include "qw/core/parallel.h"
 #include "qw/learn/memory_plan.h"
 #include "qw/learn/run.h"
-#include "qw/report/report.h"
 #include "qw/study/presets.h"
 
 namespace qw::cli {
