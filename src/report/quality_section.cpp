@@ -47,7 +47,8 @@ std::string percent(double share) { return std::isfinite(share) ? fmt::format("{
 
 std::string interval_text(const std::string& metric, double value, double half_width) {
   const MetricInfo* info = metric_named(metric);
-  if (info != nullptr && info->is_share) return fmt::format("{:.1f} ± {:.1f} %", 100 * value, 100 * half_width);
+  if (info != nullptr && info->is_share)
+    return fmt::format("{:.1f} ± {:.1f} %", 100 * value, 100 * half_width);
   constexpr double kRounding = 1e-9;  // of the value: no spread at all
   if (half_width <= kRounding * std::fabs(value)) return metric_text(metric, value) + " ± 0";
   const int decimals = std::clamp(1 - static_cast<int>(std::floor(std::log10(half_width))), 0, 6);
