@@ -190,10 +190,13 @@ void Page::chart(const Figure& figure) {
 }
 
 void Page::drawing(const NeighbourhoodDrawing& drawing) {
-  body_ += fmt::format("<figure class=\"drawing\">\n<figcaption><strong>{}</strong> {}</figcaption>\n",
+  body_ += fmt::format("<figure class=\"chart drawing\">\n<figcaption><strong>{}</strong> {}</figcaption>\n",
                        escape_xml(drawing.title), escape_xml(drawing.description));
-  body_ += fmt::format("<div class=\"chart\">{}</div>\n", drawing.svg.substr(drawing.svg.find("<svg")));
-  body_ += fmt::format("<script type=\"application/json\">{}</script>\n", script_json(drawing.marks));
+  body_ += fmt::format(
+      "<div class=\"panels\"><div class=\"panel wide\" style=\"--width: {:.0f}\">{}</div></div>\n",
+      kWidePanel, drawing.svg.substr(drawing.svg.find("<svg")));
+  const nlohmann::ordered_json panel{{"kind", "drawing"}, {"marks", drawing.marks}};
+  body_ += fmt::format("<script type=\"application/json\">[{}]</script>\n", script_json(panel));
   body_ += "<details><summary>Values</summary>\n";
   body_ += table_html({"Nodes",
                        {{"node", false}, {"part", false}, {"training label", false}, {"predicted", false}},

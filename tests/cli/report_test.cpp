@@ -45,7 +45,8 @@ TEST_F(Report, ExplainsNodes) {
   EXPECT_THAT(html, HasSubstr("<h2>Why these labels</h2>"));
   EXPECT_THAT(html, HasSubstr("wrong and most sure of it, or least sure"));
   EXPECT_THAT(html, HasSubstr("Without the edges to a neighbour"));
-  EXPECT_THAT(html, ::testing::AnyOf(HasSubstr("<figure class=\"drawing\">"), HasSubstr("need Graphviz")));
+  EXPECT_THAT(html,
+              ::testing::AnyOf(HasSubstr("<figure class=\"chart drawing\">"), HasSubstr("need Graphviz")));
   ASSERT_EQ(qw({"report", folder(), "--node", "33", "--node", "2", "--out", page()}).exit_code, 0);
   const std::string asked = read_file(page());
   EXPECT_LT(asked.find("<h3>Node 33</h3>"), asked.find("<h3>Node 2</h3>"));

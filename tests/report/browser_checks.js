@@ -91,8 +91,8 @@ window.checks = (() => {
       if (!figure.querySelector("script")) continue;
       valuesOf(figure).forEach((panel, place) => {
         const svg = figure.querySelectorAll(".panel > svg")[place];
-        const all = [];
-        panel.series.forEach((series, row) => series.y.forEach((y, i) => {
+        const all = (panel.marks || []).map(mark => ({at: [mark.x, mark.y], y: mark.text, name: ""}));
+        (panel.series || []).forEach((series, row) => series.y.forEach((y, i) => {
           const at = y === null || (series.x.length && series.x[i] === null) ? null : placeOf(panel, row, i);
           if (at) all.push({at, y: String(y).replace("-", "−"), name: series.name});
         }));
@@ -193,10 +193,10 @@ window.checks = (() => {
     return problems;
   };
 
-  // Numbers below an axis do not run into each other.
+  // Texts of a chart do not run into each other; names of nodes in a drawing may.
   const overlaps = () => {
     const problems = [];
-    for (const svg of document.querySelectorAll(".panel > svg")) {
+    for (const svg of document.querySelectorAll("figure:not(.drawing) .panel > svg")) {
       const boxes = [...svg.querySelectorAll("text")].map(text => ({box: text.getBoundingClientRect(), text: text.textContent}));
       boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
         const wide = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);

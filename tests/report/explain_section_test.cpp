@@ -134,7 +134,7 @@ TEST(ExplainSection, TablesHaveTheNumbers) {
       html,
       HasSubstr("<td class=\"number\">0.5</td><td class=\"number\">0.25</td><td class=\"number\">-0.75"));
   EXPECT_THAT(html, HasSubstr("1,234 neighbours, features or labels were not left out"));
-  EXPECT_THAT(html, HasSubstr("<figure class=\"drawing\">"));
+  EXPECT_THAT(html, HasSubstr("<figure class=\"chart drawing\">"));
   EXPECT_THAT(html, Not(HasSubstr("Graphviz")));
 }
 
@@ -147,7 +147,7 @@ TEST(ExplainSection, WithoutPositionsItSaysWhatIsMissing) {
   const std::string html = page.html();
   EXPECT_THAT(html, HasSubstr("Drawings of neighbourhoods need Graphviz"));
   EXPECT_THAT(html, HasSubstr("The network does not look at edges: no neighbour counts."));
-  EXPECT_THAT(html, Not(HasSubstr("<figure class=\"drawing\">")));
+  EXPECT_THAT(html, Not(HasSubstr("<figure class=\"chart drawing\">")));
   Page empty("T");
   add_explanations(empty, RunRecord(), {});
   EXPECT_THAT(empty.html(), Not(HasSubstr("Why these labels")));

@@ -309,21 +309,6 @@
     }
   }
 
-  // ---- Drawings: nodes under the pointer
-
-  for (const figure of document.querySelectorAll("figure.drawing")) {
-    const svg = figure.querySelector("svg");
-    const nodes = JSON.parse(figure.querySelector("script").textContent);
-    svg.addEventListener("pointermove", event => {
-      const frame = svg.getBoundingClientRect();
-      const scale = svg.viewBox.baseVal.width / frame.width;
-      const x = (event.clientX - frame.left) * scale, y = (event.clientY - frame.top) * scale;
-      const near = nodes.find(node => (node.x - x) ** 2 + (node.y - y) ** 2 < 18 * 18);
-      if (near) showTip(near.text, event.clientX, event.clientY); else hideTip();
-    });
-    svg.addEventListener("pointerleave", hideTip);
-  }
-
   // ---- Tables: sorted by a click on a head, filtered by text
 
   const valueOf = text => {
