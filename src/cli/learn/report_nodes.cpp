@@ -13,6 +13,7 @@ std::vector<NodeExplanation> explain_nodes_of(const std::string& folder,
   run.folder = folder;
   const OpenedRun opened = open_run(run);
   std::vector<NodeId> nodes;
+  nodes.reserve(ids.size());
   for (const std::string& id : ids) nodes.push_back(find_node(opened.dataset, id, "qw report"));
   ExplainOptions options;
   options.top = 8;
