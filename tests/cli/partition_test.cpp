@@ -79,10 +79,8 @@ TEST(PartitionCommand, FewBlocksAreFewParts) {
 TEST(PartitionCommand, BadRequests) {
   const TemporaryFolder folder;
   const std::string out = (folder.path() / "p").string();
-  expect_refused({"data", "partition", kGraph, "--out", out}, 2,
-                 "qw: qw data partition: --parts P is missing");
-  expect_refused({"data", "partition", kGraph, "--parts", "2"}, 2,
-                 "qw: qw data partition: --out DIR is missing");
+  expect_refused({"data", "partition", kGraph, "--out", out}, 2, "qw data partition: --parts P is missing");
+  expect_refused({"data", "partition", kGraph, "--parts", "2"}, 2, "qw data partition: --out DIR is missing");
   expect_refused({"data", "partition", kGraph, "--parts", "601", "--out", out}, 2,
                  "qw: --parts 601 are more than the 600 nodes of the graph");
   expect_refused(
