@@ -31,3 +31,13 @@ if(TORCH_CUDA_LIBRARIES OR TARGET torch_cuda)
 elseif(QW_CUDA)
   message(FATAL_ERROR "The LibTorch in ${TORCH_INSTALL_PREFIX} has no CUDA; name one that has with -DCMAKE_PREFIX_PATH")
 endif()
+
+# Several processes work together by c10d's Gloo: Debian has its headers in libgloo-dev, PyPI's LibTorch has none.
+find_path(QW_GLOO_INCLUDE gloo/config.h)
+find_file(QW_GLOO_OF_TORCH torch/csrc/distributed/c10d/ProcessGroupGloo.hpp PATHS ${TORCH_INSTALL_PREFIX}/include NO_DEFAULT_PATH)
+if(QW_GLOO_INCLUDE AND QW_GLOO_OF_TORCH)
+  set(QW_HAS_GLOO ON)
+else()
+  set(QW_HAS_GLOO OFF)
+  message(STATUS "Gloo was not found: processes cannot work together")
+endif()

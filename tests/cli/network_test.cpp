@@ -1,0 +1,211 @@
+// Several processes as a user starts them, and what they say when one is lost.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "cli/program.h"
+
+namespace qw {
+namespace {
+
+using test::Arguments;
+using test::ScopedEnvironment;
+using testing::MatchesRegex;
+using testing::StartsWith;
+
+constexpr auto kLook = std::chrono::milliseconds(20);
+constexpr double kMostToEnd = 15;  // seconds, as promised
+
+// The program, while it runs. Its standard error goes to a file.
+class Running {
+ public:
+  explicit Running(Arguments words) : err_(folder_.path() / "err") {
+    words.insert(words.begin(), QW_PROGRAM);
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, err_.c_str(), O_WRONLY | O_CREAT, 0600);
+    EXPECT_EQ(posix_spawn(&id_, QW_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    if (!ended_) send(SIGKILL);
+    end(1e9);
+  }
+
+  pid_t id() const { return id_; }
+  void send(int signal) const { kill(id_, signal); }
+
+  // Its exit code, or -1 when it still runs after so many seconds.
+  int end(double seconds) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (!ended_ && std::chrono::steady_clock::now() < limit) {
+      ended_ = waitpid(id_, &status_, WNOHANG) == id_;
+      if (!ended_) std::this_thread::sleep_for(kLook);
+    }
+    return !ended_ ? -1 : WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
+  }
+
+  std::string err() const {
+    std::ostringstream text;
+    text << std::ifstream(err_).rdbuf();
+    return text.str();
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+  std::filesystem::path err_;
+  pid_t id_ = 0;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+int free_port() {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* name = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(bind(listener, name, length), 0);
+  EXPECT_EQ(getsockname(listener, name, &length), 0);
+  close(listener);
+  return ntohs(address.sin_port);
+}
+
+// Processes that work together until one is lost, started one by one as on several machines.
+class Together {
+ public:
+  explicit Together(int size) {
+    const ScopedEnvironment world("WORLD_SIZE", std::to_string(size).c_str());
+    const ScopedEnvironment address("MASTER_ADDR", "127.0.0.1");
+    const ScopedEnvironment port("MASTER_PORT", std::to_string(free_port()).c_str());
+    for (int rank = 0; rank < size; ++rank) {
+      const ScopedEnvironment own("RANK", std::to_string(rank).c_str());
+      all_.push_back(std::make_unique<Running>(
+          Arguments{"bench", "network", "--seconds", "1000", "--wait", "60", "--threads", "1"}));
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(6));  // until they work
+  }
+
+  const Running& operator[](int rank) const { return *all_[rank]; }
+
+  // All but the one that is lost end in time, and say who it is.
+  void expect_named(int lost) {
+    for (int rank = 0; rank < static_cast<int>(all_.size()); ++rank) {
+      if (rank == lost) continue;
+      EXPECT_EQ(all_[rank]->end(kMostToEnd), 1) << rank;
+      EXPECT_THAT(all_[rank]->err(), MatchesRegex("qw: process " + std::to_string(lost) +
+                                                  " \\(machine [^ ]*, id [0-9]+\\) has ended or .*\n"));
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<Running>> all_;
+};
+
+std::vector<pid_t> children_of(pid_t id) {
+  std::ifstream file("/proc/" + std::to_string(id) + "/task/" + std::to_string(id) + "/children");
+  std::vector<pid_t> result;
+  for (pid_t child = 0; file >> child;) result.push_back(child);
+  return result;
+}
+
+TEST(Network, IsMeasuredBetweenProcesses) {
+  for (const int processes : {1, 2, 3}) {
+    const nlohmann::json json = test::json_of({"bench", "network", "--processes", std::to_string(processes),
+                                               "--megabytes", "1", "--seconds", "0", "--json"});
+    EXPECT_EQ(json["processes"], processes);
+    EXPECT_EQ(json["sizes"].size(), 4);
+    for (const auto& row : json["sizes"]) EXPECT_GT(row["gb_per_s"], 0.0);
+  }
+}
+
+TEST(Network, IsATableForPeople) {
+  const test::CommandResult result =
+      test::qw({"bench", "network", "--processes", "2", "--megabytes", "1", "--seconds", "0"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("2 processes; a barrier takes "));
+}
+
+// What torchrun does; Debian's own does not run with Debian's Python.
+constexpr const char* kAgent = R"(
+import datetime, os, subprocess, sys
+from torch.distributed import TCPStore
+store = TCPStore('127.0.0.1', 0, 2, True, datetime.timedelta(seconds=60), False)
+common = {'WORLD_SIZE': '2', 'LOCAL_WORLD_SIZE': '2', 'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': str(store.port),
+          'TORCHELASTIC_USE_AGENT_STORE': 'True', 'TORCHELASTIC_RESTART_COUNT': '0'}
+processes = [subprocess.Popen(sys.argv[1:], env={**os.environ, **common, 'RANK': str(rank)}) for rank in (0, 1)]
+sys.exit(max(process.wait() for process in processes))
+)";
+
+TEST(Network, ProcessesOfTorchrunMeetAtItsStore) {
+  if (test::run_command("/usr/bin/python3", {"-c", "from torch.distributed import TCPStore"}).exit_code != 0)
+    GTEST_SKIP() << "no torch for Python: Debian's python3-torch has it";
+  const test::CommandResult result = test::run_command(
+      "/usr/bin/python3",
+      {"-c", kAgent, QW_PROGRAM, "bench", "network", "--megabytes", "1", "--seconds", "0", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["processes"], 2);
+}
+
+TEST(Network, ProcessesThatAreNotThoseOfTheEnvironmentAreRefused) {
+  const ScopedEnvironment rank("RANK", "0"), size("WORLD_SIZE", "2");
+  const ScopedEnvironment address("MASTER_ADDR", "127.0.0.1");
+  test::expect_refused({"bench", "network", "--processes", "3"}, 2,
+                       "qw: --processes 3 does not go with the environment, by which this is one of 2 "
+                       "processes: leave it out");
+}
+
+TEST(Network, AProcessThatDiesEndsTheOthers) {
+  Together processes(3);
+  processes[1].send(SIGKILL);
+  processes.expect_named(1);
+}
+
+TEST(Network, AProcessThatNoLongerAnswersEndsTheOthers) {
+  Together processes(3);
+  processes[2].send(SIGSTOP);
+  processes.expect_named(2);
+}
+
+TEST(Network, TheFirstProcessIsNoException) {
+  Together dead(2), suspended(2);
+  dead[0].send(SIGKILL);
+  suspended[0].send(SIGSTOP);
+  dead.expect_named(0);
+  suspended.expect_named(0);
+}
+
+TEST(Network, ALocalProcessThatDiesIsNamedByWhoStartedIt) {
+  Running starter({"bench", "network", "--processes", "2", "--seconds", "1000"});
+  std::vector<pid_t> children;
+  while (children.size() < 2 && starter.end(0) == -1) {
+    children = children_of(starter.id());
+    std::this_thread::sleep_for(kLook);
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  ASSERT_EQ(children.size(), 2);
+  kill(children[1], SIGKILL);
+  EXPECT_EQ(starter.end(kMostToEnd), 1);
+  EXPECT_THAT(starter.err(), testing::HasSubstr("process 1 of 2 was ended by signal 9 (Killed)"));
+  EXPECT_THAT(starter.err(), testing::HasSubstr("qw: process 1 (machine "));
+}
+
+}  // namespace
+}  // namespace qw

@@ -1,0 +1,175 @@
+#include "comm/comm.h"
+
+#include <ATen/Functions.h>
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <thread>
+
+#include "comm/store.h"
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+using test::error_of;
+using testing::MatchesRegex;
+
+constexpr double kPatience = 20;
+
+// Threads of this program, each with a rank, as processes would be.
+class Group {
+ public:
+  Group() : store_(serve_store(0)) {}
+
+  Place place(int rank, int size) const {
+    Place place;
+    place.rank = rank;
+    place.size = size;
+    place.port = store_->getPort();
+    place.has_keeper = true;
+    return place;
+  }
+
+  void run(int size, const std::function<void(Comm&)>& body) const {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size; ++rank) {
+      threads.emplace_back([this, rank, size, &body] {
+        const std::unique_ptr<Comm> comm = join(place(rank, size), {{"qw", "1"}}, kPatience);
+        body(*comm);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::TCPStore> store_;
+};
+
+// What process `rank` says when it meets another one with what `meet_other` does, on a thread of its own.
+std::string error_beside(const std::function<void()>& meet_other, const std::function<void()>& meet) {
+  std::thread other([&] { EXPECT_NE(error_of(meet_other), ""); });
+  const std::string error = error_of(meet);
+  other.join();
+  return error;
+}
+
+// Row k of what process `from` sends to process `to`.
+double number(int from, int to, int64_t k) { return 10000.0 * from + 100.0 * to + static_cast<double>(k); }
+
+// Process r sends (r + 2 s) mod 4 rows to process s: none to some.
+int64_t rows_between(int from, int to) { return (from + 2 * to) % 4; }
+
+class OfAnySize : public testing::TestWithParam<int> {};
+
+TEST_P(OfAnySize, ExchangeBringsEveryRowToWhomItWasSent) {
+  Group().run(GetParam(), [](Comm& comm) {
+    std::vector<int64_t> to(comm.size()), from(comm.size());
+    std::vector<double> sent, expected;
+    for (int other = 0; other < comm.size(); ++other) {
+      to[other] = rows_between(comm.rank(), other);
+      from[other] = rows_between(other, comm.rank());
+      for (int64_t k = 0; k < 3 * to[other]; ++k) sent.push_back(number(comm.rank(), other, k));
+      for (int64_t k = 0; k < 3 * from[other]; ++k) expected.push_back(number(other, comm.rank(), k));
+    }
+    const at::Tensor rows = at::tensor(sent, at::kDouble).view({-1, 3});
+    const at::Tensor received = at::zeros({static_cast<int64_t>(expected.size()) / 3, 3}, at::kDouble);
+    comm.exchange(received, from, rows, to);
+    EXPECT_TRUE(received.equal(at::tensor(expected, at::kDouble).view({-1, 3})));
+  });
+}
+
+TEST_P(OfAnySize, GatherStandsInTheOrderOfRanks) {
+  Group().run(GetParam(), [](Comm& comm) {
+    std::vector<int64_t> rows;
+    std::vector<at::Tensor> all;
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      rows.push_back(3 - rank);
+      all.push_back(at::full({3 - rank, 2}, rank, at::kFloat));
+    }
+    EXPECT_TRUE(comm.gather(all[comm.rank()], rows).equal(at::cat(all)));
+  });
+}
+
+TEST_P(OfAnySize, BroadcastIsOfOneProcess) {
+  Group().run(GetParam(), [](Comm& comm) {
+    const int from = comm.size() - 1;
+    const at::Tensor values = at::full({5}, comm.rank(), at::kLong);
+    comm.broadcast(values, from);
+    EXPECT_TRUE(values.equal(at::full({5}, from, at::kLong)));
+    comm.barrier();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Comm, OfAnySize, testing::Values(1, 2, 3, 4), testing::PrintToStringParamName());
+
+TEST(Comm, TwoWithOneRankAreRefused) {
+  const Group group;
+  EXPECT_EQ(error_beside([&] { join(group.place(1, 2), {}, kPatience); },
+                         [&] { join(group.place(1, 2), {}, kPatience); }),
+            "two processes were started as process 1 of 2: each needs a rank of its own");
+}
+
+TEST(Comm, AnotherNumberOfProcessesIsRefused) {
+  const Group group;
+  EXPECT_THAT(error_beside([&] { join(group.place(0, 2), {}, kPatience); },
+                           [&] { join(group.place(1, 3), {}, kPatience); }),
+              MatchesRegex("process [01] \\(machine .*, id [0-9]+\\) was started as one of [23] processes, "
+                           "process [01] .* as one of [23]: start all with the same number"));
+}
+
+TEST(Comm, AnotherVersionIsRefused) {
+  const Group group;
+  EXPECT_THAT(error_beside(
+                  [&] {
+                    join(group.place(0, 2), {{"qw", "1"}}, kPatience);
+                  },
+                  [&] {
+                    join(group.place(1, 2), {{"qw", "2"}}, kPatience);
+                  }),
+              MatchesRegex("process [01] \\(machine .*, id [0-9]+\\) has qw [12], process [01] .* has qw "
+                           "[12]: all must have the same"));
+}
+
+TEST(Comm, OtherWorkIsRefused) {
+  const Group group;
+  EXPECT_THAT(error_beside(
+                  [&] {
+                    join(group.place(0, 2), {{"qw", "1"}}, kPatience);
+                  },
+                  [&] { join(group.place(1, 2), {}, kPatience); }),
+              MatchesRegex("process [01] \\(.*\\) does other work than process [01] \\(.*\\)"));
+}
+
+TEST(Comm, WhoDoesNotComeIsNamed) {
+  const Group group;
+  const Place place = group.place(0, 2);
+  EXPECT_EQ(error_of([&] { join(place, {}, 1); }),
+            "process 1 of 2 did not come to 127.0.0.1:" + std::to_string(place.port) +
+                " within 1 s: was it started, and may it reach that port?");
+}
+
+TEST(Comm, APortInUseIsRefused) {
+  const Group group;
+  Place place = group.place(0, 2);
+  place.has_keeper = false;
+  EXPECT_EQ(error_of([&] { join(place, {}, 1); }),
+            "cannot listen at port " + std::to_string(place.port) +
+                " of this machine, where processes are to meet: it is in use, or not for this user; choose "
+                "another (MASTER_PORT)");
+}
+
+TEST(Comm, NobodyAtThePortIsSaid) {
+  Place place;
+  {
+    const Group group;
+    place = group.place(1, 2);
+  }
+  place.has_keeper = false;
+  EXPECT_EQ(error_of([&] { join(place, {}, 1); }),
+            "nobody listens at 127.0.0.1:" + std::to_string(place.port) +
+                " after 1 s: is process 0 started there, and may this machine reach it?");
+}
+
+}  // namespace
+}  // namespace qw
