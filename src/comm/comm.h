@@ -1,6 +1,6 @@
 // Several processes that work on one thing together, or one process alone: what is above knows not which.
 //
-// All processes call the same functions in the same order, from one thread. There is no sum over processes on
+// All processes call the same functions in the same order, one at a time. There is no sum over processes on
 // purpose: numbers are gathered, and whoever adds them does so in one order.
 #pragma once
 
@@ -36,7 +36,8 @@ class Comm {
   // Rows of `sent` go to process 0, then 1, and so on, so many to each; `received` is filled in the same way.
   virtual void exchange(const at::Tensor& received, at::IntArrayRef received_rows, const at::Tensor& sent,
                         at::IntArrayRef sent_rows) = 0;
-  // The rows of all processes, in the order of their ranks; process r has rows[r] of them.
+  // The rows of all processes, in the order of their ranks; process r has rows[r] of them. Not to be written
+  // to: it may be `mine` itself.
   virtual at::Tensor gather(const at::Tensor& mine, at::IntArrayRef rows) = 0;
   // `values` of process `from`, on all.
   virtual void broadcast(const at::Tensor& values, int from) = 0;

@@ -64,7 +64,7 @@ std::string Watch::look(c10d::Store& store) {
   unchanged_ = count == count_ ? unchanged_ + 1 : 0;
   count_ = count;
   if (unchanged_ < kPatience || store.check({left_key(next_)})) return {};
-  const std::string loss = fmt::format("{} has ended or no longer answers", meeting_.name_of(next_));
+  std::string loss = fmt::format("{} has ended or no longer answers", meeting_.name_of(next_));
   write_text(store, kFailure, loss);
   return loss;
 }

@@ -164,6 +164,72 @@ TEST(Network, ProcessesOfTorchrunMeetAtItsStore) {
   EXPECT_EQ(nlohmann::json::parse(result.out)["processes"], 2);
 }
 
+// A graph in four parts.
+class HaloBench : public testing::Test {
+ protected:
+  HaloBench() : partition_((folder_.path() / "parts").string()) {
+    const test::CommandResult made =
+        test::qw({"data", "partition", "csbm:nodes=400,degree=8,features=3,classes=2", "--parts", "4",
+                  "--align", "64", "--out", partition_});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+  }
+
+  // What the manifest says that parts need of others.
+  int64_t halo() const {
+    const nlohmann::json manifest = nlohmann::json::parse(std::ifstream(partition_ + "/partition.json"));
+    int64_t rows = 0;
+    for (const auto& part : manifest["parts"]) rows += part["halo"].get<int64_t>();
+    return rows;
+  }
+
+  nlohmann::json bench(int processes) const {
+    return test::json_of({"bench", "halo", partition_, "--processes", std::to_string(processes), "--columns",
+                          "5", "--seconds", "0", "--json"});
+  }
+
+  test::TemporaryFolder folder_;
+  std::string partition_;
+};
+
+TEST_F(HaloBench, RowsAreThoseOfTheManifestForAnyNumberOfProcesses) {
+  int64_t last = -1;
+  for (const int processes : {1, 2, 3, 4}) {
+    const nlohmann::json json = bench(processes);
+    EXPECT_EQ(json["processes"], processes);
+    EXPECT_EQ(json["rows"], halo());
+    EXPECT_EQ(json["bytes"], halo() * 5 * 4);
+    EXPECT_GT(json["network_rows"], last);  // the more processes, the more go from one to another
+    last = json["network_rows"];
+    if (processes == 1) EXPECT_EQ(last, 0);
+    if (processes == 4) EXPECT_EQ(last, halo());
+  }
+}
+
+TEST_F(HaloBench, MoreProcessesThanPartsAreRefused) {
+  const test::CommandResult result = test::qw({"bench", "halo", partition_, "--processes", "5"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, testing::HasSubstr(partition_ + " has 4 parts, too few for 5 processes\n"));
+}
+
+TEST_F(HaloBench, APartitionOfAnotherGraphIsRefused) {
+  const std::string other = (folder_.path() / "other").string();
+  ASSERT_EQ(
+      test::qw({"data", "partition", "karate", "--parts", "2", "--align", "8", "--out", other}).exit_code, 0);
+  const ScopedEnvironment size("WORLD_SIZE", "2"), address("MASTER_ADDR", "127.0.0.1");
+  const ScopedEnvironment port("MASTER_PORT", std::to_string(free_port()).c_str());
+  std::vector<std::unique_ptr<Running>> both;
+  for (const auto& [rank, folder] : std::map<std::string, std::string>{{"0", partition_}, {"1", other}}) {
+    const ScopedEnvironment own("RANK", rank.c_str());
+    both.push_back(std::make_unique<Running>(Arguments{"bench", "halo", folder, "--wait", "30"}));
+  }
+  for (const auto& each : both) {
+    EXPECT_EQ(each->end(kMostToEnd), 1);
+    EXPECT_THAT(each->err(),
+                MatchesRegex("qw: process [01] \\(machine .*\\) has partition [0-9a-f]*, process [01] "
+                             "\\(.*\\) has [0-9a-f]*: all must have the same\n"));
+  }
+}
+
 TEST(Network, ProcessesThatAreNotThoseOfTheEnvironmentAreRefused) {
   const ScopedEnvironment rank("RANK", "0"), size("WORLD_SIZE", "2");
   const ScopedEnvironment address("MASTER_ADDR", "127.0.0.1");

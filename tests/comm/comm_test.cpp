@@ -6,45 +6,16 @@
 #include <functional>
 #include <thread>
 
-#include "comm/store.h"
+#include "comm/group.h"
 #include "support/support.h"
 
 namespace qw {
 namespace {
 
 using test::error_of;
+using test::Group;
+using test::kPatience;
 using testing::MatchesRegex;
-
-constexpr double kPatience = 20;
-
-// Threads of this program, each with a rank, as processes would be.
-class Group {
- public:
-  Group() : store_(serve_store(0)) {}
-
-  Place place(int rank, int size) const {
-    Place place;
-    place.rank = rank;
-    place.size = size;
-    place.port = store_->getPort();
-    place.has_keeper = true;
-    return place;
-  }
-
-  void run(int size, const std::function<void(Comm&)>& body) const {
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < size; ++rank) {
-      threads.emplace_back([this, rank, size, &body] {
-        const std::unique_ptr<Comm> comm = join(place(rank, size), {{"qw", "1"}}, kPatience);
-        body(*comm);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-
- private:
-  c10::intrusive_ptr<c10d::TCPStore> store_;
-};
 
 // What process `rank` says when it meets another one with what `meet_other` does, on a thread of its own.
 std::string error_beside(const std::function<void()>& meet_other, const std::function<void()>& meet) {

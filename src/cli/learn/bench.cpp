@@ -329,6 +329,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   threads->callback([thread_options, &global] { bench_threads(*thread_options, global); });
   add_flow_bench(*bench, global);
   add_network_bench(*bench, global);
+  add_halo_bench(*bench, global);
 }
 
 }  // namespace qw::cli

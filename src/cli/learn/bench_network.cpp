@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 #include <memory>
 
 #include "cli/learn/commands.h"
@@ -19,25 +17,6 @@ struct NetworkOptions {
   int64_t megabytes = 32;
   double seconds = 1.0;
 };
-
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// The median time of one call. Process 0 says how many there are, since all must make the same.
-double median_seconds(Comm& comm, double seconds, const std::function<void()>& work) {
-  constexpr double kFewest = 3, kMost = 1000;
-  comm.barrier();
-  const at::Tensor count = at::zeros({1}, at::kLong);
-  count.fill_(static_cast<int64_t>(std::clamp(seconds / seconds_of(work), kFewest, kMost)));
-  comm.broadcast(count, 0);
-  std::vector<double> times;
-  for (int64_t k = count.item<int64_t>(); k > 0; --k) times.push_back(seconds_of(work));
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 // Of process `rank`, so that what arrives says who sent it.
 at::Tensor numbers_of(int rank, int64_t count) { return at::arange(count, at::kLong).mul_(31).add_(rank); }
@@ -95,7 +74,7 @@ void print(const std::vector<Row>& rows, double barrier, int processes, bool jso
 }
 
 void bench_network(const NetworkOptions& options, const GlobalOptions& global) {
-  const std::unique_ptr<Comm> comm = join_processes(options.processes, global);
+  const std::unique_ptr<Comm> comm = join_processes(options.processes, {}, global);
   prepare_libtorch();
   const double barrier = median_seconds(*comm, options.seconds, [&] { comm->barrier(); });
   std::vector<Row> rows;

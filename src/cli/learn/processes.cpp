@@ -1,8 +1,10 @@
 #include "cli/learn/processes.h"
 
+#include <ATen/Functions.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "comm/launch.h"
@@ -20,6 +22,12 @@ void share_cores(int processes) {
   if (thread_count() >= all) set_thread_count(std::max(1, all / processes));
 }
 
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 }  // namespace
 
 void add_process_options(FieldTable& table, ProcessOptions& options) {
@@ -28,7 +36,8 @@ void add_process_options(FieldTable& table, ProcessOptions& options) {
   table.add("wait", options.wait, {1, 1e6}, "seconds to wait for the other processes to start");
 }
 
-std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const GlobalOptions& global) {
+std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreement& agreement,
+                                     const GlobalOptions& global) {
   const std::optional<Place> place = place_from_environment();
   if (place && options.processes > 0 && options.processes != place->size) {
     fail_usage(
@@ -41,7 +50,22 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Global
   }
   if (!place) return alone();
   if (global.threads == 0) share_cores(place->local_size);
-  return join(*place, {{"qw", build_info().version}}, static_cast<double>(options.wait));
+  Agreement all{{"qw", build_info().version}};
+  all.insert(all.end(), agreement.begin(), agreement.end());
+  return join(*place, all, static_cast<double>(options.wait));
+}
+
+double median_seconds(Comm& comm, double seconds, const std::function<void()>& work) {
+  constexpr double kFewest = 3, kMost = 1e6;
+  comm.barrier();
+  // Process 0 says how many calls there are, since all must make the same.
+  const at::Tensor count = at::zeros({1}, at::kLong);
+  count.fill_(static_cast<int64_t>(std::clamp(seconds / seconds_of(work), kFewest, kMost)));
+  comm.broadcast(count, 0);
+  std::vector<double> times;
+  for (int64_t k = count.item<int64_t>(); k > 0; --k) times.push_back(seconds_of(work));
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
 }
 
 }  // namespace qw::cli

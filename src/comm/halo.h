@@ -1,0 +1,36 @@
+// Rows of other parts beside one's own.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "comm/comm.h"
+
+namespace qw {
+
+// What a part sends to each part, and what it receives from each. Its halo has what it receives, in the order
+// of parts.
+struct HaloPlan {
+  int64_t own = 0;                // rows
+  at::Tensor sent_rows;           // [rows] int64, of its own: those for part 0, then 1, and so on
+  std::vector<int64_t> sent;      // how many for each part
+  std::vector<int64_t> received;  // how many of each part
+};
+
+class Halo {
+ public:
+  // The comm must outlive it.
+  Halo(Comm& parts, HaloPlan plan);
+
+  int64_t rows() const { return rows_; }  // of the halo
+  // Own rows [own, ...] and after them the halo's. All parts call it together.
+  at::Tensor beside(const at::Tensor& own) const;
+
+ private:
+  Comm& parts_;
+  HaloPlan plan_;
+  int64_t rows_;
+};
+
+}  // namespace qw
