@@ -5,13 +5,20 @@
 #include "comm/launch.h"
 
 namespace qw {
+namespace {
 
-std::unique_ptr<Comm> join(const Place& place, const Agreement&, double) {
-  if (place.size == 1) return alone();
+[[noreturn]] void refuse(int processes) {
   fail(fmt::format("this qw works with one process, not {}: it was built without Gloo (libgloo-dev)",
-                   place.size));
+                   processes));
 }
 
-int run_processes(int) { fail("this qw works with one process: it was built without Gloo (libgloo-dev)"); }
+}  // namespace
+
+std::unique_ptr<Comm> join(const Place& place, const Agreement&, double) {
+  if (place.size > 1) refuse(place.size);
+  return alone();
+}
+
+int run_processes(int count) { refuse(count); }
 
 }  // namespace qw

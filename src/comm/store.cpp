@@ -53,9 +53,17 @@ void wait_for_listener(const std::string& host, int port, double patience) {
   }
 }
 
+[[noreturn]] void refuse_port(int port) {
+  fail(
+      fmt::format("cannot listen at port {} of this machine, where processes are to meet: it is in use, or "
+                  "not for this user; choose another (MASTER_PORT)",
+                  port));
+}
+
 }  // namespace
 
 c10::intrusive_ptr<c10d::TCPStore> serve_store(int port) {
+  if (port != 0 && listens("127.0.0.1", port)) refuse_port(port);  // c10d says it in four lines of its own
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(port);
   options.isServer = true;
@@ -63,10 +71,7 @@ c10::intrusive_ptr<c10d::TCPStore> serve_store(int port) {
   try {
     return c10::make_intrusive<c10d::TCPStore>("localhost", options);
   } catch (const std::exception&) {
-    fail(
-        fmt::format("cannot listen at port {} of this machine, where processes are to meet: it is in use, "
-                    "or not for this user; choose another (MASTER_PORT)",
-                    port));
+    refuse_port(port);
   }
 }
 

@@ -2,6 +2,9 @@
 
 #include <ATen/Functions.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <functional>
 #include <thread>
@@ -140,6 +143,39 @@ TEST(Comm, NobodyAtThePortIsSaid) {
   EXPECT_EQ(error_of([&] { join(place, {}, 1); }),
             "nobody listens at 127.0.0.1:" + std::to_string(place.port) +
                 " after 1 s: is process 0 started there, and may this machine reach it?");
+}
+
+TEST(Comm, AStoreThatEndsEarlyIsSaid) {
+  auto group = std::make_unique<Group>();
+  const Place place = group->place(0, 2);
+  std::string error;
+  std::thread waiting([&] { error = error_of([&] { join(place, {}, kPatience); }); });
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  group.reset();
+  waiting.join();
+  EXPECT_EQ(error, "who listened at 127.0.0.1:" + std::to_string(place.port) +
+                       " has ended, before all processes were there");
+}
+
+TEST(Comm, AnotherProgramAtThePortIsSaid) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* name = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(listener, name, length), 0);
+  ASSERT_EQ(getsockname(listener, name, &length), 0);
+  ASSERT_EQ(listen(listener, 8), 0);
+  Place place;
+  place.rank = 1;
+  place.size = 2;
+  place.port = ntohs(address.sin_port);
+  EXPECT_EQ(error_of([&] { join(place, {}, kPatience); }),
+            "who listens at 127.0.0.1:" + std::to_string(place.port) +
+                " does not answer as a store of c10d does: is MASTER_PORT that of another program, or of "
+                "another version of torch?");
+  close(listener);
 }
 
 }  // namespace

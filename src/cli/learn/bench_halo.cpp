@@ -94,21 +94,24 @@ void print(const HaloCost& cost, int parts, int processes, const HaloOptions& op
                        {"milliseconds", 1e3 * cost.seconds}});
   }
   print_text(fmt::format(
-      "{} parts on {} processes: a propagation of {} columns brings {} rows ({}) to the parts that need "
+      "parts: {}, processes: {}\na propagation of {} columns brings {} rows ({}) to the parts that need "
       "them,\n{} of them ({}) over the network, in {:.3f} ms\n",
       parts, processes, options.columns, with_thousands(cost.rows),
       human_bytes(static_cast<double>(bytes_of(cost.rows))), with_thousands(cost.remote_rows),
       human_bytes(static_cast<double>(bytes_of(cost.remote_rows))), 1e3 * cost.seconds));
 }
 
+void check_processes(const HaloOptions& options, int64_t parts, int64_t processes) {
+  if (processes <= parts) return;
+  fail_usage(fmt::format("{} has {} parts, too few for {} processes", options.partition, parts, processes));
+}
+
 void bench_halo(const HaloOptions& options, const GlobalOptions& global) {
   const PartitionManifest manifest = open_partition(options.partition);
-  const std::unique_ptr<Comm> comm = join_processes(options.processes, {{"partition", manifest.id}}, global);
   const auto parts = static_cast<int>(manifest.count());
-  if (comm->size() > parts) {
-    fail_usage(
-        fmt::format("{} has {} parts, too few for {} processes", options.partition, parts, comm->size()));
-  }
+  check_processes(options, parts, options.processes.processes);
+  const std::unique_ptr<Comm> comm = join_processes(options.processes, {{"partition", manifest.id}}, global);
+  check_processes(options, parts, comm->size());
   prepare_libtorch();
   run_parts(*comm, parts, [&](Comm& part) {
     const HaloCost cost = measure_part(part, comm->size(), manifest, options);

@@ -57,7 +57,7 @@ struct Row {
 
 void print(const std::vector<Row>& rows, double barrier, int processes, bool json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  std::string text = fmt::format("{} processes; a barrier takes {:.1f} us\n{:>12}  {:>14}  {:>14}  {:>12}\n",
+  std::string text = fmt::format("processes: {}; a barrier takes {:.1f} us\n{:>12}  {:>14}  {:>14}  {:>12}\n",
                                  processes, 1e6 * barrier, "to each", "exchange", "each sends", "gather");
   for (const Row& row : rows) {
     const double speed = row.gigabytes_per_second(processes);
