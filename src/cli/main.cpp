@@ -39,7 +39,7 @@ constexpr HandedOver kHandedOver[] = {{"fit", "the best prediction for a graph i
                                       {"sweep", "search for good options"},
                                       {"presets", "settings that were found by sweeps"},
                                       {"reproduce", "the paper's tables and figures"},
-                                      {"bench", "measure a training step"}};
+                                      {"bench", "measure a training step, or the network between processes"}};
 
 // The command as written: the first argument that is no option, nor the value of --threads.
 std::string command_of(int argc, char** argv) {

@@ -21,7 +21,7 @@ class LostProcess : public Error {
   using Error::Error;
 };
 
-// Tensors are dense, on the CPU, and have at least one dimension, the rows. Every function throws LostProcess
+// Tensors are dense, of numbers, on the CPU, and have at least one dimension, the rows. Every function throws LostProcess
 // within 15 seconds after a process is lost.
 class Comm {
  public:

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <numeric>
 #include <thread>
 
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -96,6 +97,10 @@ class Gloo : public Comm {
       padded = at::zeros(shape, mine.options());
       padded.narrow(0, 0, mine.size(0)).copy_(mine);
     }
+    if (padded.numel() == 0) {  // which Gloo divides by
+      shape[0] = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+      return at::empty(shape, mine.options());
+    }
     std::vector<at::Tensor> inputs{padded};
     std::vector<std::vector<at::Tensor>> outputs(1);
     for (int r = 0; r < size(); ++r) outputs[0].push_back(at::empty(shape, mine.options()));
@@ -105,6 +110,7 @@ class Gloo : public Comm {
   }
 
   void broadcast(const at::Tensor& values, int from) override {
+    if (values.numel() == 0) return;
     std::vector<at::Tensor> tensors{values};
     c10d::BroadcastOptions options;
     options.rootRank = from;

@@ -65,6 +65,18 @@ TEST_P(OfAnySize, GatherStandsInTheOrderOfRanks) {
   });
 }
 
+TEST_P(OfAnySize, NothingIsSentAsWell) {
+  Group().run(GetParam(), [](Comm& comm) {
+    const std::vector<int64_t> none(comm.size(), 0);
+    const at::Tensor nothing = at::empty({0, 3}, at::kFloat);
+    comm.exchange(nothing, none, nothing, none);
+    EXPECT_EQ(comm.gather(nothing, none).sizes(), nothing.sizes());
+    const std::vector<int64_t> one(comm.size(), 1);
+    EXPECT_EQ(comm.gather(at::empty({1, 0}, at::kFloat), one).size(0), comm.size());
+    comm.broadcast(nothing, 0);
+  });
+}
+
 TEST_P(OfAnySize, BroadcastIsOfOneProcess) {
   Group().run(GetParam(), [](Comm& comm) {
     const int from = comm.size() - 1;

@@ -311,8 +311,8 @@ void prepare_libtorch() {
 }
 
 void add_bench_command(CLI::App& app, const GlobalOptions& global) {
-  CLI::App* bench =
-      app.add_subcommand("bench", "measure a training step, or the flow's part of it, or what threads bring");
+  CLI::App* bench = app.add_subcommand(
+      "bench", "measure a training step, the flow's part of it, threads, or the network between processes");
   bench->require_subcommand(1);
   bench->fallthrough();
   auto step_options = std::make_shared<StepOptions>();
