@@ -14,7 +14,7 @@ Halo::Halo(Comm& parts, HaloPlan plan)
 at::Tensor Halo::beside(const at::Tensor& own) const {
   std::vector<int64_t> shape = own.sizes().vec();
   shape[0] = plan_.own + rows_;
-  const at::Tensor all = at::empty(shape, own.options());
+  at::Tensor all = at::empty(shape, own.options());
   all.narrow(0, 0, plan_.own).copy_(own);
   parts_.exchange(all.narrow(0, plan_.own, rows_), plan_.received, own.index_select(0, plan_.sent_rows),
                   plan_.sent);
