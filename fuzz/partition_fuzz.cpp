@@ -49,7 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   if ((data[0] & 1) != 0) {
     const auto manifest = attempt([&] { return qw::manifest_from(input, "partition.json"); });
-    if (manifest) QW_ASSERT(attempt([&] { return qw::manifest_from(qw::manifest_text(*manifest), "again"); }));
+    if (manifest)
+      QW_ASSERT(attempt([&] { return qw::manifest_from(qw::manifest_text(*manifest), "again"); }));
     return 0;
   }
   // Its header and its data, divided by kFileDivider: the length is put before them here.

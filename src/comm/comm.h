@@ -21,8 +21,8 @@ class LostProcess : public Error {
   using Error::Error;
 };
 
-// Tensors are dense, of numbers, on the CPU, and have at least one dimension, the rows. Every function throws LostProcess
-// within 15 seconds after a process is lost.
+// Tensors are dense, of numbers, on the CPU, and have at least one dimension, the rows. Every function throws
+// LostProcess within 15 seconds after a process is lost.
 class Comm {
  public:
   Comm() = default;
