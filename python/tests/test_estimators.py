@@ -179,6 +179,7 @@ def test_explain_adds_up():
 
 
 def test_explain_says_what_counts_without_transport():
+    pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
     x, y, edges = groups()
     model = qw.NodeClassifier("gcn", "ce", epochs=30, layers=1).fit(x, y, edges)
     found = model.explain(5, column="all", top=0)
