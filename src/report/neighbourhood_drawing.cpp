@@ -20,7 +20,10 @@ constexpr double kThinnest = 1, kThickest = 5;
 constexpr size_t kMostWeights = 30;  // edges that have their weights written at them
 constexpr const char* kInk = "#222222";
 constexpr const char* kEdgeColor = "#8a8f96";  // readable on white and on black
-constexpr int kNoClass = 5;                    // the look of nodes that have none
+// Around names, so that they can be read on edges.
+constexpr const char* kHalo =
+    "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\"";
+constexpr int kNoClass = 5;  // the look of nodes that have none
 
 struct Shape {
   const char* name;
@@ -89,7 +92,7 @@ void draw_edge(Svg& svg, Point from, Point to, double width, bool head, const ch
     return Point{from.x + along.x * distance - along.y * aside,
                  from.y + along.y * distance + along.x * aside};
   };
-  const double end = length - (head ? kRing + 1 : kRadius), size = 5 + 1.2 * width;
+  const double end = length - (head ? kRing + 1 : kRadius), size = 4 + 0.9 * width;
   svg.line(at(kRadius, 0), at(head ? end - size : end, 0),
            fmt::format("stroke=\"{}\" stroke-width=\"{}\"", color, coordinate(width)));
   if (head) {
@@ -141,6 +144,7 @@ void draw_nodes(Svg& svg, const Neighbourhood& around, const std::vector<Point>&
         svg, shape_of(node.is), places[k], kRadius,
         fmt::format("fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"1\"", class_look(node.place).color));
   }
+  svg.begin_group(kHalo);
   for (size_t k = 0; k < around.nodes.size(); ++k) {
     const DrawnNode& node = around.nodes[k];
     const double below = (k == 0 ? kRing : kRadius) + kNameSize + 3;
@@ -153,6 +157,7 @@ void draw_nodes(Svg& svg, const Neighbourhood& around, const std::vector<Point>&
                {.size = kNameSize, .anchor = Anchor::kMiddle, .color = "#444444"});
     }
   }
+  svg.end_group();
 }
 
 // What colours and shapes of the drawing mean, in as many rows as it takes; returns where it ends.
