@@ -161,7 +161,7 @@ void draw_bar(Svg& svg, const Plot& plot, double left, double width, double valu
                 fmt::format("fill=\"{}\"", look.color));
   draw_whisker(svg, middle, low, high, kWhiskerColor);
   const std::string label = with_true_minus(short_number(value));
-  if (text_width(label, kValueSize) > width + 3) return;  // it would run into the next
+  if (text_width(label, kValueSize) > width - 2) return;  // it would run into the next
   const double at = value < 0 ? low + kValueSize + 2 : high - 4;
   svg.text({middle, at}, label, {.size = kValueSize, .anchor = Anchor::kMiddle});
 }
