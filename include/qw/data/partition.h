@@ -52,18 +52,18 @@ struct PartitionManifest {
   DataSchema schema;               // columns, classes and ids of the data
   Dataset about;                   // of the data: all but the graph, features, targets, splits and ids
 
-  int64_t count() const { return static_cast<int64_t>(parts.size()); }
-  int64_t part_of(int64_t node) const;  // the owner of a new number
+  int64_t count() const { return static_cast<int64_t>(parts.size()); }  // P
+  int64_t part_of(int64_t node) const;                                  // the owner of a new number
 };
 
 // Features of the nodes of a part; either `dense` or the three sparse arrays are filled, as in Features.
 struct FeatureRows {
-  int64_t rows = 0, columns = 0;
-  bool sparse = false;
+  int64_t rows = 0, columns = 0;     // own nodes, features
+  bool sparse = false;               // which of the two
   std::span<const float> dense;      // [rows * columns]
   std::span<const int64_t> offsets;  // [rows + 1]
-  std::span<const int32_t> indices;
-  std::span<const float> values;
+  std::span<const int32_t> indices;  // [non-zeros], columns
+  std::span<const float> values;     // [non-zeros]
 };
 
 // One part. Rows are local numbers: own nodes first, in the order of their new numbers, then the halo, in the
@@ -77,7 +77,8 @@ struct Part {
 
   // Edges with one end at least here, in the order of all edges of the renumbered graph (by head, then tail;
   // undirected ones have head <= tail there). An edge between parts stands in both.
-  std::span<const NodeId> heads, tails;    // [edges]: rows
+  std::span<const NodeId> heads;           // [edges], rows
+  std::span<const NodeId> tails;           // [edges], rows
   std::span<const EdgeId> edges;           // [edges]: numbers in the whole graph, ascending
   std::span<const double> costs, weights;  // [edges] or empty: all 1
   bool directed = false;                   // edges are arcs from tail to head
@@ -88,23 +89,26 @@ struct Part {
   std::span<const double> values;    // [own * width] or empty
   std::span<const uint8_t> splits;   // [stored splits * own]: 0 nobody, 1 train, 2 val, 3 test
 
+  // How many nodes it owns.
   int64_t own() const { return end - begin; }
+  // That of an own node or one of the halo.
   int64_t new_number(NodeId row) const { return row < own() ? begin + row : int64_t{halo[row - own()]}; }
   bool owns_edge(int64_t e) const { return heads[e] < own(); }  // each edge of the graph in one part
   std::string node_id(NodeId row) const;                        // the user's, of an own node
 
   // Own rows that another part has in its halo, ascending: what it needs of them, in this order.
   std::span<const NodeId> sent_to(int64_t part) const;
-  // Rows begin .. end of the halo that another part owns: what it sends, in the same order.
+  // Rows of the halo that another part owns: what it sends, in the same order.
   struct Rows {
-    int64_t begin = 0, end = 0;
+    int64_t begin = 0;  // the first
+    int64_t end = 0;    // behind the last
   };
   Rows received_from(int64_t part) const;
 
   std::span<const int64_t> send_offsets, receive_offsets, id_ends;  // behind the functions above
-  std::span<const NodeId> send_rows;
-  std::span<const uint8_t> id_text;
-  std::shared_ptr<const void> bytes;  // the mapped file
+  std::span<const NodeId> send_rows;                                // behind sent_to
+  std::span<const uint8_t> id_text;                                 // behind node_id
+  std::shared_ptr<const void> bytes;                                // the mapped file
 };
 
 // Whether the folder is a partition.
