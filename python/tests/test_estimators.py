@@ -202,12 +202,17 @@ x = np.random.rand(3000, 50).astype("float32"); y = np.arange(3000) % 5
 edges = np.random.randint(3000, size=(2, 30000))
 qw.NodeClassifier("mlp", "ce", epochs=1).fit(x, y, edges)  # torch is loaded
 model = qw.NodeClassifier("gat", epochs=100000, patience=100000)
-def later():
-    time.sleep(1); global sent; sent = time.time(); os.kill(os.getpid(), signal.SIGINT)
+stopped = threading.Event()
+def later():  # one signal may come while Python itself ignores it
+    global sent
+    for wait in (1, 30, 30):
+        if stopped.wait(wait): return
+        sent = time.time(); os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=later, daemon=True).start()
 try:
     model.fit(x, y, edges)
 except KeyboardInterrupt:
+    stopped.set()
     print("stopped after", time.time() - sent)
     assert time.time() - sent < 20  # a second on a machine that is idle
 model.set_params(epochs=2)
@@ -217,7 +222,7 @@ print("fitted again", len(model.predict()))
 
 
 def test_interrupts_stop_a_fit():
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300,
                           env={**os.environ}, check=False)
     assert done.returncode == 0, done.stderr
     assert "fitted again 3000" in done.stdout
