@@ -22,6 +22,6 @@ for target in "${targets[@]}"; do
     echo "$target: a finding; see build/fuzz/findings and $log" >&2
     exit 1
   fi
-  grep -E 'number_of_executed_units|peak_rss' "$log"
+  grep -aE 'number_of_executed_units|peak_rss' "$log"
 done
 echo "fuzz: ${#targets[@]} targets, no finding"
