@@ -196,23 +196,19 @@ def test_explain_says_what_counts_without_transport():
 
 
 INTERRUPTED = """
-import signal, sys, threading, time, os
+import faulthandler, signal, sys, threading, time, os
+faulthandler.dump_traceback_later(100, exit=True)  # a fit that does not stop says where it stands
 import numpy as np, qw
 x = np.random.rand(3000, 50).astype("float32"); y = np.arange(3000) % 5
 edges = np.random.randint(3000, size=(2, 30000))
 qw.NodeClassifier("mlp", "ce", epochs=1).fit(x, y, edges)  # torch is loaded
 model = qw.NodeClassifier("gat", epochs=100000, patience=100000)
-stopped = threading.Event()
-def later():  # one signal may come while Python itself ignores it
-    global sent
-    for wait in (1, 30, 30):
-        if stopped.wait(wait): return
-        sent = time.time(); os.kill(os.getpid(), signal.SIGINT)
+def later():
+    time.sleep(1); global sent; sent = time.time(); os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=later, daemon=True).start()
 try:
     model.fit(x, y, edges)
 except KeyboardInterrupt:
-    stopped.set()
     print("stopped after", time.time() - sent)
     assert time.time() - sent < 20  # a second on a machine that is idle
 model.set_params(epochs=2)
@@ -222,7 +218,7 @@ print("fitted again", len(model.predict()))
 
 
 def test_interrupts_stop_a_fit():
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300,
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120,
                           env={**os.environ}, check=False)
     assert done.returncode == 0, done.stderr
     assert "fitted again 3000" in done.stdout
