@@ -41,6 +41,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--noise", **names(NOISES))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--device", default="cpu", help="where networks are trained: cpu or cuda")
     parser.add_argument("--confirm", action="store_true", help="as many fresh seeds where a method won")
     parser.add_argument("--table", action="store_true", help="print tables of what is there, run nothing")
     parser.add_argument("--csv", type=pathlib.Path, metavar="FILE", help="with --table: every condition and method")
@@ -76,10 +77,12 @@ def missing_tasks(options: argparse.Namespace) -> list[Task]:
     return [task for task in itertools.product(conditions, seeds) if task not in done]
 
 
-def start_worker() -> None:
+def start_worker(device: str) -> None:
+    import networks
     import qw
 
     qw.set_threads(1)
+    networks.OPTIONS["device"] = device
 
 
 def run_task(task: Task) -> tuple[Task, str, str]:
@@ -108,7 +111,8 @@ def run(options: argparse.Namespace) -> int:
     print(f"{len(tasks)} cells to run", file=sys.stderr)
     os.environ.update({name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")})  # of the processes below
     context = multiprocessing.get_context("spawn")  # they import numpy anew and see it
-    with open_results(options.out / "results.jsonl") as file, context.Pool(options.processes, start_worker) as pool:
+    workers = context.Pool(options.processes, start_worker, [options.device])
+    with open_results(options.out / "results.jsonl") as file, workers as pool:
         for number, (task, line, error) in enumerate(pool.imap_unordered(run_task, tasks), start=1):
             condition, seed = task
             if error:

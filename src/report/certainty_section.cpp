@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/node_groups.h"
 #include "report/quality_parts.h"
 
 namespace qw {
@@ -70,10 +71,11 @@ void add_reliability(Page& page, const RunRecord& record) {
     bars.x.push_back((bin + 1.0) / kBins);
     bars.y.push_back(count[bin]);
     if (count[bin] < kFewestInBin) continue;
-    const double share = right[bin] / count[bin];
+    const GroupMean share = wilson(static_cast<int64_t>(count[bin]), right[bin] / count[bin]);
     line.x.push_back(sum[bin] / count[bin]);
-    line.y.push_back(share);
-    line.spread.push_back(1.96 * std::sqrt(share * (1 - share) / count[bin]));
+    line.y.push_back(share.mean);
+    line.spread.push_back(share.mean - share.low);
+    line.spread_above.push_back(share.high - share.mean);
   }
   panel.series = {line};
   sizes.series = {bars};

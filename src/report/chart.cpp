@@ -30,8 +30,9 @@ constexpr double kTitleSize = 16, kPanelTitleSize = 13, kLabelSize = 12, kTickSi
 constexpr double kLineHeight = 1.25;
 constexpr double kLegendRow = 22;
 constexpr double kLegendGap = 22;
-constexpr double kTickRoom = 60;  // for a label below the x axis
-constexpr int kMostRows = 6;      // of the grid
+constexpr double kTickRoom = 60;     // for a label below the x axis
+constexpr double kPlotShare = 0.75;  // of a panel's width is the x axis, at least
+constexpr int kMostRows = 6;         // of the grid
 constexpr int kMostDecades = 8;
 constexpr double kBoldness = 1.2;  // how much wider bold text is
 constexpr double kInset = 8;
@@ -74,6 +75,8 @@ void check(const Panel& panel, const Series& series) {
         refuse("the edges of bins do not rise");
   }
   if (!series.spread.empty()) expect("spreads", series.spread.size(), n);
+  if (!series.spread_above.empty()) expect("spreads", series.spread.size(), n);
+  if (!series.spread_above.empty()) expect("spreads above", series.spread_above.size(), n);
 }
 
 void check(const Figure& figure) {
@@ -130,7 +133,7 @@ Axis bottom_axis(const Extent& extent, bool log, double width) {
     Axis axis = make_axis(extent.low, extent.high, log, std::max(1, most));
     double widest = 0;
     for (const std::string& label : axis.labels) widest = std::max(widest, text_width(label, kTickSize));
-    if (most <= 1 || static_cast<double>(axis.ticks.size()) * (widest + 8) < 0.95 * width) return axis;
+    if (most <= 1 || static_cast<double>(axis.ticks.size()) * (widest + 8) < kPlotShare * width) return axis;
   }
 }
 
@@ -228,7 +231,8 @@ nlohmann::ordered_json panel_json(const Panel& panel, const Plot& plot, const Lo
                               {"place", look == looks.end() ? -1 : look->second.place},
                               {"x", numbers(series.x)},
                               {"y", numbers(series.y)},
-                              {"spread", numbers(series.spread)}});
+                              {"spread", numbers(series.spread)},
+                              {"spread_above", numbers(series.spread_above)}});
   }
   return json;
 }

@@ -87,6 +87,7 @@ Series series_from(const Json& json, const std::string& where) {
   fields.take("x", series.x);
   fields.take("y", series.y);
   fields.take("spread", series.spread);
+  fields.take("spread_above", series.spread_above);
   fields.take("thin", series.thin);
   fields.take("names", series.names);
   fields.refuse_others();

@@ -43,15 +43,15 @@ class GroupsPart {
     measure_ = task == Task::kClassification ? "share of nodes that is right"
                : task == Task::kMultiLabel   ? "share of labels that is right"
                                              : "mean absolute error";
-    figure_ = {
-        is_share_ ? "Where predictions are right" : "How large errors are, and where",
-        task == Task::kClassification
-            ? "Test nodes in groups: 95 % intervals (Wilson's) and their middles; the table has the shares. "
-              "In brackets, how many nodes a group has."
-            : "Test nodes in groups: means with 95 % intervals. In brackets, how many nodes a group "
-              "has.",
-        {},
-        2};
+    figure_ = {is_share_ ? "Where predictions are right" : "How large errors are, and where",
+               task == Task::kClassification
+                   ? "Test nodes in groups: shares with 95 % intervals (Wilson's). In brackets, how many "
+                     "nodes a group "
+                     "has."
+                   : "Test nodes in groups: means with 95 % intervals. In brackets, how many nodes a group "
+                     "has.",
+               {},
+               2};
     table_ = {
         "Groups of test nodes, with 95 % intervals",
         {{"by", false}, {"group", false}, {"nodes", true}, {measure_, true}, {"from", true}, {"to", true}},
@@ -69,9 +69,9 @@ class GroupsPart {
       const GroupMean& mean = means[g];
       if (mean.nodes == 0) continue;
       panel.categories.push_back(fmt::format("{} ({})", groups.names[g], with_thousands(mean.nodes)));
-      const bool has_interval = std::isfinite(mean.low);
-      series.y.push_back(has_interval ? (mean.low + mean.high) / 2 : mean.mean);
-      series.spread.push_back((mean.high - mean.low) / 2);
+      series.y.push_back(mean.mean);
+      series.spread.push_back(mean.mean - mean.low);
+      series.spread_above.push_back(mean.high - mean.mean);
       table_.rows.push_back({groups.by, groups.names[g], with_thousands(mean.nodes), text(mean.mean),
                              text(mean.low), text(mean.high)});
     }

@@ -25,9 +25,15 @@ constexpr double kCap = 3;                          // half the width of a whisk
 constexpr double kWidestBar = 64;
 constexpr double kValueSize = 11;  // of the numbers above bars
 
-double spread_at(const Series& series, size_t i) {
-  const double spread = series.spread.empty() ? 0 : series.spread[i];
-  return can_show(spread, false) ? std::fabs(spread) : 0;
+double width_at(const std::vector<double>& widths, size_t i) {
+  const double width = widths.empty() ? 0 : widths[i];
+  return can_show(width, false) ? std::fabs(width) : 0;
+}
+
+// The ends of the interval around value i.
+double low_of(const Series& series, size_t i) { return series.y[i] - width_at(series.spread, i); }
+double high_of(const Series& series, size_t i) {
+  return series.y[i] + width_at(series.spread_above.empty() ? series.spread : series.spread_above, i);
 }
 
 // Runs of entries that can be drawn: [begin, end).
@@ -78,8 +84,8 @@ void draw_whisker(Svg& svg, double x, double low, double high, const char* color
 void draw_spread(Svg& svg, const Panel& panel, const Plot& plot, const Series& series, const Look& look,
                  std::pair<size_t, size_t> run) {
   const auto [begin, end] = run;
-  const auto low = [&](size_t i) { return plot.at_y(series.y[i] - spread_at(series, i)); };
-  const auto high = [&](size_t i) { return plot.at_y(series.y[i] + spread_at(series, i)); };
+  const auto low = [&](size_t i) { return plot.at_y(low_of(series, i)); };
+  const auto high = [&](size_t i) { return plot.at_y(high_of(series, i)); };
   if (panel.spread_style == SpreadStyle::kWhiskers || end - begin == 1) {
     for (size_t i = begin; i < end; ++i)
       draw_whisker(svg, plot.at_x(series.x[i]), low(i), high(i), look.color);
@@ -153,10 +159,11 @@ std::string short_number(double value) {
                                                             : fmt::format("{:.3g}", value);
 }
 
-void draw_bar(Svg& svg, const Plot& plot, double left, double width, double value, double spread,
+void draw_bar(Svg& svg, const Plot& plot, double left, double width, const Series& series, size_t i,
               const Look& look) {
+  const double value = series.y[i];
   const double base = plot.at_y(0), end = plot.at_y(value), middle = left + width / 2;
-  const double low = plot.at_y(value - spread), high = plot.at_y(value + spread);
+  const double low = plot.at_y(low_of(series, i)), high = plot.at_y(high_of(series, i));
   svg.rectangle({left, std::min(base, end)}, width, std::fabs(base - end),
                 fmt::format("fill=\"{}\"", look.color));
   draw_whisker(svg, middle, low, high, kWhiskerColor);
@@ -183,8 +190,7 @@ void draw_bars(Svg& svg, const Panel& panel, const Plot& plot, const Looks& look
     double left = middle - pitch * static_cast<double>(groups[c].size()) / 2;
     for (const Series* series : groups[c]) {
       svg.begin_group(series_group(looks.at(series->name)));
-      draw_bar(svg, plot, left + 0.04 * pitch, 0.92 * pitch, series->y[c], spread_at(*series, c),
-               looks.at(series->name));
+      draw_bar(svg, plot, left + 0.04 * pitch, 0.92 * pitch, *series, c, looks.at(series->name));
       svg.end_group();
       left += pitch;
     }
@@ -204,10 +210,9 @@ void draw_intervals(Svg& svg, const Panel& panel, const Plot& plot, const Looks&
     for (size_t c = 0; c < panel.categories.size(); ++c) {
       if (!is_shown(panel, series, c)) continue;
       const double y = plot.top + static_cast<double>(c) * row + static_cast<double>(s + 1) * pitch;
-      const double value = series.y[c], spread = spread_at(series, c);
       const std::string stroke = fmt::format("stroke=\"{}\" stroke-width=\"1.6\"", look.color);
-      svg.line({plot.at_x(value - spread), y}, {plot.at_x(value + spread), y}, stroke);
-      draw_marker(svg, {plot.at_x(value), y}, look);
+      svg.line({plot.at_x(low_of(series, c)), y}, {plot.at_x(high_of(series, c)), y}, stroke);
+      draw_marker(svg, {plot.at_x(series.y[c]), y}, look);
     }
     svg.end_group();
   }
@@ -307,8 +312,7 @@ Extent x_extent(const Panel& panel) {
     for (const Series& series : panel.series) {
       for (size_t i = 0; i < series.y.size(); ++i) {
         if (!is_shown(panel, series, i)) continue;
-        for (const double sign : {-1.0, 0.0, 1.0}) {
-          const double value = series.y[i] + sign * spread_at(series, i);
+        for (const double value : {low_of(series, i), series.y[i], high_of(series, i)}) {
           if (can_show(value, panel.log_x)) extent.include(value);
         }
       }
@@ -330,8 +334,7 @@ Extent y_extent(const Panel& panel) {
   for (const Series& series : panel.series) {
     for (size_t i = 0; i < series.y.size(); ++i) {
       if (!is_shown(panel, series, i)) continue;
-      for (const double sign : {-1.0, 0.0, 1.0}) {
-        const double value = series.y[i] + sign * spread_at(series, i);
+      for (const double value : {low_of(series, i), series.y[i], high_of(series, i)}) {
         if (can_show(value, panel.log_y)) extent.include(value);
       }
     }

@@ -24,6 +24,8 @@ void each_neighbour(const Graph& graph, NodeId node, const Visit& visit) {
   for (const NodeId other : graph.in().neighbours_of(node)) visit(other);
 }
 
+}  // namespace
+
 GroupMean wilson(int64_t nodes, double share) {
   const auto n = static_cast<double>(nodes);
   const double shrunk = 1 / (1 + kNormal * kNormal / n);
@@ -31,8 +33,6 @@ GroupMean wilson(int64_t nodes, double share) {
   const double half = shrunk * kNormal * std::sqrt(share * (1 - share) / n + kNormal * kNormal / (4 * n * n));
   return {nodes, share, std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
-
-}  // namespace
 
 NodeGroups group_by_degree(const Graph& graph, std::span<const NodeId> nodes) {
   NodeGroups groups{"degree", "neighbours", {}, {}};

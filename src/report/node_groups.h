@@ -35,6 +35,8 @@ struct GroupMean {
   int64_t nodes = 0;
   double mean = 0, low = 0, high = 0;  // NaN of no nodes
 };
+// Of a share of at least one node; the interval holds it and is within [0, 1].
+GroupMean wilson(int64_t nodes, double share);
 // Of each group; values [n] that are NaN do not count.
 std::vector<GroupMean> group_means(const NodeGroups& groups, std::span<const double> values, bool are_shares);
 

@@ -43,6 +43,28 @@ PageTable values_of_lines(const Panel& panel) {
   return table;
 }
 
+// The columns of a table that hold the intervals of a panel's series.
+class SpreadColumns {
+ public:
+  explicit SpreadColumns(const Panel& panel) {
+    for (const Series& series : panel.series) {
+      if (!series.spread.empty() && names_.empty()) names_ = {"±"};
+      if (!series.spread_above.empty()) names_ = {"−", "+"};
+    }
+  }
+  void add_to(PageTable& table) const {
+    for (const char* name : names_) table.columns.push_back({name, true});
+  }
+  void add_to(std::vector<std::string>& row, const Series& series, size_t i) const {
+    const std::vector<double>& above = series.spread_above.empty() ? series.spread : series.spread_above;
+    if (!names_.empty()) row.push_back(series.spread.empty() ? "" : cell_number(series.spread[i]));
+    if (names_.size() == 2) row.push_back(above.empty() ? "" : cell_number(above[i]));
+  }
+
+ private:
+  std::vector<const char*> names_;
+};
+
 // The values of a panel: a row for each position or name, a column for each series.
 PageTable values_of(const Panel& panel) {
   if (panel.kind == PanelKind::kParallel && !panel.series.empty()) return values_of_lines(panel);
@@ -60,30 +82,30 @@ PageTable values_of(const Panel& panel) {
   }
   const bool several = panel.series.size() > 1 && !named;
   if (several) table.columns.insert(table.columns.begin(), PageColumn{"series", false});
-  const bool has_spread = !panel.series.empty() && !panel.series.front().spread.empty();
+  const SpreadColumns spreads(panel);
   if (named) {
     for (const Series& series : panel.series) {
       table.columns.push_back({series.name, true});
-      if (has_spread) table.columns.push_back({"±", true});
+      spreads.add_to(table);
     }
     for (size_t c = 0; c < panel.categories.size(); ++c) {
       std::vector<std::string>& row = table.rows.emplace_back(1, panel.categories[c]);
       for (const Series& series : panel.series) {
         row.push_back(cell_number(series.y[c]));
-        if (has_spread) row.push_back(series.spread.empty() ? "" : cell_number(series.spread[c]));
+        spreads.add_to(row, series, c);
       }
     }
     return table;
   }
   table.columns.push_back({panel.y_label, true});
-  if (has_spread) table.columns.push_back({"±", true});
+  spreads.add_to(table);
   for (const Series& series : panel.series) {
     for (size_t i = 0; i < series.y.size() && table.rows.size() < kMostTableRows; ++i) {
       std::vector<std::string>& row = table.rows.emplace_back();
       if (several) row.push_back(series.name);
       row.push_back(cell_number(series.x[i]));
       row.push_back(cell_number(series.y[i]));
-      if (has_spread) row.push_back(series.spread.empty() ? "" : cell_number(series.spread[i]));
+      spreads.add_to(row, series, i);
     }
   }
   return table;

@@ -1,6 +1,7 @@
 // Explanations against closed forms and against runs on data with the thing left out.
 #include "qw/learn/explain.h"
 
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 
 #include "data/missing_features.h"

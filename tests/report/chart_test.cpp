@@ -333,6 +333,10 @@ TEST(Chart, RefusesWhatDoesNotFit) {
   figure = lines_figure();
   figure.panels[0].series[0].spread.pop_back();
   EXPECT_EQ(error_of([&] { to_svg(figure); }), "chart 'Cora', series 'ce': 3 spreads for 4 y, expected 4");
+  figure = lines_figure();
+  figure.panels[0].series[0].spread_above = {1};
+  EXPECT_EQ(error_of([&] { to_svg(figure); }),
+            "chart 'Cora', series 'ce': 1 spreads above for 4 y, expected 4");
   figure = bars_figure({1, 2}, {});
   figure.panels[0].categories.pop_back();
   EXPECT_EQ(error_of([&] { to_svg(figure); }),
@@ -418,6 +422,22 @@ TEST(Chart, IntervalsLieOnTheAxisBelow) {
   for (const Element& line : intervals) EXPECT_NEAR(line.number("x2") - line.number("x1"), 4 * unit, 0.05);
   EXPECT_LT(intervals[0].number("y1"), intervals[1].number("y1"));
   EXPECT_TRUE(has_text(parse(svg), "graph"));
+}
+
+// As an interval of a share near 1 is, which ends at 1.
+TEST(Chart, IntervalsMayBeWiderOnOneSide) {
+  Panel panel{.kind = PanelKind::kIntervals, .categories = {"a", "b"}};
+  panel.series = {{.name = "share", .y = {0.5, 0.9}, .spread = {0.25, 0.2}, .spread_above = {0.25, 0.1}}};
+  std::vector<Element> intervals;
+  for (const Element& line : named(parse(to_svg({"Shares", "", {panel}, 1})), "line")) {
+    if (line.attributes.at("stroke") == "#0072b2") intervals.push_back(line);
+  }
+  ASSERT_EQ(intervals.size(), 2u);
+  const double unit = (intervals[0].number("x2") - intervals[0].number("x1")) / 0.5;
+  EXPECT_NEAR(intervals[1].number("x2") - intervals[1].number("x1"), 0.3 * unit, 0.05);
+  EXPECT_NEAR(intervals[1].number("x2") - intervals[0].number("x2"), 0.25 * unit, 0.05);  // 1 and 0.75
+  EXPECT_TRUE(has_text(parse(to_svg({"Shares", "", {panel}, 1})), "1.0")) << "and no more";
+  EXPECT_FALSE(has_text(parse(to_svg({"Shares", "", {panel}, 1})), "1.2"));
 }
 
 TEST(Chart, PointsAreNotJoined) {

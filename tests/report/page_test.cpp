@@ -56,14 +56,19 @@ TEST(Page, AChartHasItsValuesBehindIt) {
   Panel lines{.x_label = "epoch", .y_label = "loss"};
   lines.series = {{.name = "train", .x = {0, 1}, .y = {0.5, 0.25}, .spread = {0.1, 0.2}},
                   {.name = "val", .x = {0}, .y = {0.75}}};
+  Panel uneven{.kind = PanelKind::kIntervals, .categories = {"few"}};
+  uneven.series = {{.name = "share", .y = {0.9}, .spread = {0.2}, .spread_above = {0.1}}};
   Panel matrix{
       .x_label = "predicted", .y_label = "true", .kind = PanelKind::kMatrix, .categories = {"a", "b"}};
   matrix.series = {{.name = "a", .y = {3, 1}}, {.name = "b", .y = {0, 5}}};
-  page.chart({"Two", "what it shows", {lines, matrix}, 2});
+  page.chart({"Two", "what it shows", {lines, matrix, uneven}, 2});
   const std::string html = page.html();
   EXPECT_NE(html.find("<figcaption><strong>Two</strong> what it shows</figcaption>"), std::string::npos);
   EXPECT_NE(html.find("<tr><td>train</td><td class=\"number\">1</td><td class=\"number\">0.25</td><td "
                       "class=\"number\">0.2</td></tr>"),
+            std::string::npos);
+  EXPECT_NE(html.find("<tr><td>few</td><td class=\"number\">0.9</td><td class=\"number\">0.2</td><td "
+                      "class=\"number\">0.1</td></tr>"),
             std::string::npos);
   EXPECT_NE(html.find("<tr><td>b</td><td class=\"number\">0</td><td class=\"number\">5</td></tr>"),
             std::string::npos);

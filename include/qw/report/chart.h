@@ -39,6 +39,8 @@ struct Series {
   std::vector<double> spread{};      // [n] half widths around y, or empty; not of histograms
   bool thin = false;                 // of kLines: pale and below the others, as one of many beside their mean
   std::vector<std::string> names{};  // kParallel: of the values 0, 1, 2, ... where y stands for text
+  // [n] where intervals are not even: widths above y, while `spread` is those below; else empty.
+  std::vector<double> spread_above{};
 };
 
 // One pair of axes.

@@ -10,6 +10,12 @@
 namespace qw::cli {
 namespace {
 
+// A change of a probability; what rounds to none has no sign.
+std::string change_text(double change) {
+  const std::string text = fmt::format("{:+.4f}", change);
+  return text == "-0.0000" ? "+0.0000" : text;
+}
+
 // What training was told of a node, as one cell.
 std::string label_cell(const NamedNode& node) {
   return node.trains ? printable(node.label.text()) : "unlabelled";
@@ -52,7 +58,7 @@ std::string paths_text(const NodeExplanation& explanation, const ColumnExplanati
 
 std::vector<std::string> with_change(std::vector<std::string> row, const ScoreChange& change) {
   row.push_back(fmt::format("{:+.5g}", change.score));
-  if (!std::isnan(change.probability)) row.push_back(fmt::format("{:+.4f}", change.probability));
+  if (!std::isnan(change.probability)) row.push_back(change_text(change.probability));
   return row;
 }
 

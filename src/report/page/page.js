@@ -72,7 +72,8 @@
     const marks = [], count = panel.categories.length, rows = panel.series.length;
     panel.series.forEach((series, row) => {
       const add = (x, y, i, text) => {
-        const spread = series.spread.length && series.spread[i] !== null ? ` ± ${number(series.spread[i])}` : "";
+        const below = series.spread[i] ?? null, above = series.spread_above[i] ?? null;
+        const spread = below === null ? "" : above === null ? ` ± ${number(below)}` : ` + ${number(above)} − ${number(below)}`;
         marks.push({x, y, place: series.place, text: text + spread});
       };
       const name = series.name ? series.name + "\n" : "";
