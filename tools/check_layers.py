@@ -21,15 +21,16 @@ ALLOWED = {
     "nn": {"core", "graph", "ops"},
     "learn": {"core", "graph", "transport", "metrics", "baseline", "ops", "nn"},
     "report": {"core", "graph", "data", "transport", "metrics"},
+    "distributed": {"core", "graph", "data", "ops", "nn", "learn", "comm"},
     "study": {"core", "graph", "metrics", "nn", "learn", "report"},
     "paper": {"core", "learn", "report", "study"},
     "python": {"core", "graph", "data", "transport", "report", "learn", "study"},
-    "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "comm", "nn", "learn", "report", "study", "paper"},
+    "cli": {"core", "graph", "data", "transport", "metrics", "baseline", "kernels", "ops", "comm", "nn", "learn", "distributed", "report", "study", "paper"},
 }
 # What a training remembers of its data; it reads no files of its own.
 SCHEMA = re.compile(r"^(data/schema/|qw/data/(schema|trained_on|partition)\.h$)")
 MAY_INCLUDE_SCHEMA = {"learn"}
-TORCH = {"comm", "ops", "nn", "learn", "study", "paper"}
+TORCH = {"comm", "ops", "nn", "learn", "distributed", "study", "paper"}
 TORCH_FOLDERS = {"src/cli/learn"}  # the program qw-learn
 TORCH_FILES = {"python/src/learn.cpp"}
 PUBLIC_ONLY = {"python"}  # modules that see what is installed

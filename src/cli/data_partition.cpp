@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -127,12 +126,7 @@ void cut(const Arguments& arguments, const GlobalOptions& global) {
 
 bool show_partition(const DataArguments& arguments, const GlobalOptions& global) {
   if (!arguments.load.edges.empty() || !is_partition(arguments.what)) return false;
-  LoadOptions given = arguments.load, defaults;
-  const FieldTable table = load_fields(given, ""), untouched = load_fields(defaults, "");
-  for (size_t k = 0; k < table.fields().size(); ++k) {
-    if (table.fields()[k].text() == untouched.fields()[k].text()) continue;
-    std::string option = "--" + table.fields()[k].name;
-    std::replace(option.begin(), option.end(), '_', '-');
+  if (const std::string option = given_option(arguments.load); !option.empty()) {
     fail_usage(fmt::format("{} says how to read data, but {} is a partition: it was read when it was cut",
                            option, in_quotes(arguments.what)));
   }

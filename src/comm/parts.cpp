@@ -97,12 +97,14 @@ class Local {
     const int64_t round = round_;
     if (++arrived_ < own_.count()) {
       changed_.wait(lock, [&] { return round_ != round || error_; });
-      return rethrow();
+      if (round_ == round || failed_round_ == round) rethrow();
+      return;  // what was waited for has happened, whatever another part does by now
     }
     try {
       work();
     } catch (const std::exception&) {
       error_ = std::current_exception();
+      failed_round_ = round;
     }
     arrived_ = 0;
     ++round_;
@@ -172,7 +174,7 @@ class Local {
   std::vector<Request> requests_;  // by part of this process
   at::Tensor gathered_;
   int arrived_ = 0;
-  int64_t round_ = 0;
+  int64_t round_ = 0, failed_round_ = -1;
   std::exception_ptr error_;
 };
 

@@ -69,6 +69,18 @@ void refuse_unheeded(const LoadOptions& options, std::string_view reader, const 
   }
 }
 
+std::string given_option(const LoadOptions& options) {
+  LoadOptions given = options, defaults;
+  const FieldTable table = load_fields(given, ""), untouched = load_fields(defaults, "");
+  for (size_t k = 0; k < table.fields().size(); ++k) {
+    if (table.fields()[k].text() == untouched.fields()[k].text()) continue;
+    std::string option = "--" + table.fields()[k].name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    return option;
+  }
+  return "";
+}
+
 namespace {
 
 Dataset read_card(const DatasetCard& card, const fs::path& folder, const LoadOptions& options) {

@@ -8,4 +8,7 @@ namespace qw {
 
 FieldTable load_fields(LoadOptions& options, std::string context);
 
+// The first that is not as it is by itself, "--directed"; empty: none.
+std::string given_option(const LoadOptions& options);
+
 }  // namespace qw

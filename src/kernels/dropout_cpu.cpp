@@ -37,7 +37,41 @@ QW_MULTIVERSION void batch_range(const DropoutRule& rule, uint32_t threshold, in
   batches(rule, threshold, begin, end, values, size, result);
 }
 
+QW_MULTIVERSION void mask_row(const DropoutRule& rule, uint32_t threshold, uint64_t first, uint64_t end,
+                              bool* mask) {
+  uint32_t words[4][kDropoutBlocks];
+  for (uint64_t block = first / 4; 4 * block < end; block += kDropoutBlocks) {
+    const auto blocks = static_cast<int64_t>(std::min<uint64_t>(kDropoutBlocks, (end + 3) / 4 - block));
+    for (int64_t k = 0; k < blocks; ++k) {
+      const uint64_t counter = block + static_cast<uint64_t>(k);
+      words[0][k] = static_cast<uint32_t>(counter);
+      words[1][k] = static_cast<uint32_t>(counter >> 32);
+      words[2][k] = rule.layer;
+      words[3][k] = rule.epoch;
+    }
+    philox_batch(words, blocks, rule.seed);
+    const uint64_t last = std::min(end, 4 * (block + static_cast<uint64_t>(blocks)));
+    for (uint64_t i = std::max(first, 4 * block); i < last; ++i)
+      mask[i - first] = words[i % 4][i / 4 - block] >= threshold;
+  }
+}
+
 }  // namespace
+
+void dropout_mask_cpu(const DropoutRule& rule, const int64_t* begins, const int64_t* firsts, int64_t rows,
+                      bool* mask) {
+  const uint64_t threshold = dropout_threshold(rule.p);
+  if (threshold > UINT32_MAX) return std::fill(mask + begins[0], mask + begins[rows], false);
+  const int64_t per_row = std::max<int64_t>(1, (begins[rows] - begins[0]) / std::max<int64_t>(1, rows));
+  parallel_for(rows, std::max<int64_t>(1, kBatchesPerThread * kDropoutBatch / per_row),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   const auto first = static_cast<uint64_t>(firsts[row]);
+                   const auto count = static_cast<uint64_t>(begins[row + 1] - begins[row]);
+                   mask_row(rule, static_cast<uint32_t>(threshold), first, first + count, mask + begins[row]);
+                 }
+               });
+}
 
 template <class T>
 void dropout_cpu(const DropoutRule& rule, const T* values, int64_t size, T* result) {

@@ -28,6 +28,10 @@ void normalise_symmetric_cpu(const CsrView<T>& matrix, T* scales, T* result);
 template <class T>
 void normalise_rows_cpu(const CsrView<T>& matrix, T* scales, T* result);
 
+// sums [rows] of the rows' values, with the bits that the functions above have
+template <class T>
+void row_sums_cpu(const CsrView<T>& matrix, T* sums);
+
 // result [entries] = exp(v_ij) / sum over the row of exp(v_ik)
 template <class T>
 void normalise_softmax_cpu(const CsrView<T>& matrix, T* result);

@@ -103,6 +103,13 @@ void normalise_rows_cpu(const CsrView<T>& matrix, T* scales, T* result) {
 }
 
 template <class T>
+void row_sums_cpu(const CsrView<T>& matrix, T* sums) {
+  for_rows(matrix.offsets, matrix.rows, [&](int64_t row, int64_t first, int64_t count) {
+    sums[row] = sum_of(matrix.values + first, count);
+  });
+}
+
+template <class T>
 void normalise_softmax_cpu(const CsrView<T>& matrix, T* result) {
   parallel_rows({matrix.offsets, static_cast<size_t>(matrix.rows) + 1}, kEntriesPerThread,
                 [&](int64_t begin, int64_t end) { softmax_range(matrix, begin, end, result); });
@@ -151,6 +158,8 @@ template void normalise_symmetric_cpu(const CsrView<float>&, float*, float*);
 template void normalise_symmetric_cpu(const CsrView<double>&, double*, double*);
 template void normalise_rows_cpu(const CsrView<float>&, float*, float*);
 template void normalise_rows_cpu(const CsrView<double>&, double*, double*);
+template void row_sums_cpu(const CsrView<float>&, float*);
+template void row_sums_cpu(const CsrView<double>&, double*);
 template void normalise_softmax_cpu(const CsrView<float>&, float*);
 template void normalise_softmax_cpu(const CsrView<double>&, double*);
 template void normalise_symmetric_backward_cpu(const CsrView<float>&, const ColumnsView&, const float*,

@@ -60,9 +60,10 @@ at::Tensor noise(const std::vector<EdgeId>& carriers, int64_t columns, uint64_t 
 }
 
 // As flow_step_ returns them, of a flow that took no step yet.
-at::Tensor first_measures(const at::Tensor& flow, const FlowEdges& edges) {
+at::Tensor first_measures(const at::Tensor& values, const FlowTopology& topology) {
+  const at::Tensor flow = values.narrow(0, 0, topology.counted);
   const at::Tensor sizes = flow.abs().sum(1, false, at::kDouble).cpu();
-  const at::Tensor costs = edges.costs.to(at::kDouble).cpu();
+  const at::Tensor costs = topology.edges.costs.to(at::kDouble).cpu();
   const auto* size = sizes.data_ptr<double>();
   at::Tensor measures = at::zeros({3}, at::kDouble);
   auto* out = measures.data_ptr<double>();
@@ -109,30 +110,42 @@ IncidenceTensors incidence_of(const Graph& graph, const std::vector<EdgeId>& edg
           tensor_of(arcs, device)};
 }
 
+FlowTopology flow_topology(const Graph& graph, std::span<const NodeId> labelled, bool all_edges,
+                           const at::TensorOptions& tensors) {
+  FlowTopology topology{
+      graph.num_edges(), graph.directed(), carrying_edges(graph, labelled, all_edges), {}, {}, 0, 0};
+  topology.incidence = incidence_of(graph, topology.carriers, tensors.device());
+  topology.edges = {topology.incidence.heads, topology.incidence.tails,
+                    tensor_of(picked(graph.costs(), topology.carriers)).to(tensors)};
+  topology.nodes = graph.num_nodes();
+  topology.counted = static_cast<int64_t>(topology.carriers.size());
+  return topology;
+}
+
 Flow::Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,
            const at::TensorOptions& tensors)
-    : options_(options),
-      num_edges_(graph.num_edges()),
-      carriers_(carrying_edges(graph, labelled, options.all_edges)) {
-  const at::Device device = tensors.device();
-  incidence_ = incidence_of(graph, carriers_, device);
-  edges_ = {incidence_.heads, incidence_.tails, tensor_of(picked(graph.costs(), carriers_)).to(tensors)};
-  const auto count = static_cast<int64_t>(carriers_.size());
-  values_ =
-      options.kaiming
-          ? noise(carriers_, columns, options.seed, c10::typeMetaToScalarType(tensors.dtype())).to(tensors)
-          : at::zeros({count, columns}, tensors);
-  if (graph.directed()) values_.clamp_(0.0);
+    : Flow(flow_topology(graph, labelled, options.all_edges, tensors), columns, options, tensors) {}
+
+Flow::Flow(FlowTopology topology, int64_t columns, const FlowOptions& options,
+           const at::TensorOptions& tensors)
+    : options_(options), topology_(std::move(topology)) {
+  const auto count = static_cast<int64_t>(carriers().size());
+  const auto type = c10::typeMetaToScalarType(tensors.dtype());
+  values_ = options.kaiming ? noise(carriers(), columns, options.seed, type).to(tensors)
+                            : at::zeros({count, columns}, tensors);
+  if (topology_.directed) values_.clamp_(0.0);
   first_moment_ = at::zeros({count, columns}, tensors);
   second_moment_ = at::zeros({count, columns}, tensors);
-  options_.step.directed = graph.directed();
+  options_.step.directed = topology_.directed;
   options_.step.step = 0;
-  measured_ = (options.kaiming ? first_measures(values_, edges_) : at::zeros({3}, at::kDouble)).to(device);
-  transported_ = at::empty({graph.num_nodes(), columns}, tensors);
+  measured_ = (options.kaiming ? first_measures(values_, topology_) : at::zeros({3}, at::kDouble))
+                  .to(tensors.device());
+  all_transported_ = at::empty({topology_.incidence.offsets.size(0) - 1, columns}, tensors);
+  transported_ = all_transported_.narrow(0, 0, topology_.nodes);
 }
 
 const at::Tensor& Flow::transported() {
-  if (stale_) incidence_into(values_.detach(), incidence_, transported_);
+  if (stale_) incidence_into(values_.detach(), topology_.incidence, all_transported_);
   stale_ = false;
   return transported_;
 }
@@ -147,25 +160,38 @@ void Flow::step(const at::Tensor& residual) {
   const at::Tensor extra = values_.grad().defined() ? values_.grad().contiguous()
                                                     : at::empty({0}, values_.options().requires_grad(false));
   ++options_.step.step;
-  flow_step_(values_.detach(), first_moment_, second_moment_, residual, extra, edges_, options_.step,
-             measured_);
+  const auto all = static_cast<int64_t>(carriers().size());
+  step_some(0, topology_.counted, residual, extra, measured_);
+  if (topology_.counted < all) step_some(topology_.counted, all, residual, extra, at::empty_like(measured_));
   stale_ = true;
   drop_gradient();
 }
 
+void Flow::step_some(int64_t begin, int64_t end, const at::Tensor& residual, const at::Tensor& extra,
+                     const at::Tensor& measures) {
+  const auto some = [&](const at::Tensor& rows) {
+    return rows.size(0) == 0 ? rows : rows.narrow(0, begin, end - begin);
+  };
+  const FlowEdges& edges = topology_.edges;
+  flow_step_(some(values_.detach()), some(first_moment_), some(second_moment_), residual, some(extra),
+             {some(edges.heads), some(edges.tails), some(edges.costs)}, options_.step, measures);
+}
+
 void Flow::set(const at::Tensor& values, double gap) {
   values_.detach().copy_(values);
-  measured_.copy_(first_measures(values_, edges_));
+  measured_.copy_(first_measures(values_, topology_));
   measured_[2] = gap;
   stale_ = true;
 }
 
-FlowSummary Flow::summary() const {
+FlowSummary Flow::summary() const { return summary_of_flow(values_.detach(), cost(), violation()); }
+
+FlowSummary summary_of_flow(const at::Tensor& flow, double l1, double violation) {
   FlowSummary summary;
-  summary.l1 = cost();
-  summary.violation = violation();
-  summary.entries = values_.numel();
-  const at::Tensor flat = values_.detach().flatten();
+  summary.l1 = l1;
+  summary.violation = violation;
+  summary.entries = flow.numel();
+  const at::Tensor flat = flow.flatten();
   summary.nonzeros = at::count_nonzero(flat).item<int64_t>();
   const int64_t stride = flat.numel() / kMostForQuantiles + 1;
   const at::Tensor sample = flat.slice(0, 0, flat.numel(), stride).to(at::kDouble).cpu().contiguous();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "learn/training_part.h"
 #include "nn/tensor_file.h"
 #include "qw/core/error.h"
 
@@ -21,8 +22,9 @@ std::vector<SolverInfo>& registry() {
 }
 
 // Inverse shares, so that every class weighs the same in the mean.
-at::Tensor balancing_weights(const Targets& targets, const std::vector<NodeId>& nodes,
-                             const at::TensorOptions& options) {
+at::Tensor balancing_weights(const LearnInput& input) {
+  const Targets& targets = input.part ? input.part->all_targets() : input.targets;
+  const std::vector<NodeId>& nodes = input.part ? input.part->all_split().train : input.split.train;
   std::vector<double> counts(targets.width, 0.0);
   for (const NodeId node : nodes) counts[targets.classes[node]] += 1.0;
   at::Tensor weights = at::ones({targets.width}, at::kDouble);
@@ -31,7 +33,7 @@ at::Tensor balancing_weights(const Targets& targets, const std::vector<NodeId>& 
       weights[c] = static_cast<double>(nodes.size()) / (static_cast<double>(targets.width) * counts[c]);
     }
   }
-  return weights.to(options);
+  return weights.to(input.graph.options());
 }
 
 // What to_label_space would make these probabilities of; values stay.
@@ -41,9 +43,31 @@ at::Tensor logits_of(Divergence kind, const Scores& scores) {
   return kind == Divergence::kSoftmax ? at::log(chances) : at::logit(chances);
 }
 
+// The gradients of all parts, added.
+void add_over_parts(const TrainingPart& part, const ParameterSet& parameters) {
+  std::vector<at::Tensor> mine;
+  for (const Parameter& parameter : parameters.all()) {
+    if (parameter.value.grad().defined()) mine.push_back(parameter.value.grad().reshape({-1}));
+  }
+  const at::Tensor total = part.sum(at::cat(mine));
+  int64_t at = 0;
+  for (const Parameter& parameter : parameters.all()) {
+    at::Tensor& gradient = parameter.value.mutable_grad();
+    if (!gradient.defined()) continue;
+    gradient = total.narrow(0, at, gradient.numel()).view(gradient.sizes());
+    at += gradient.numel();
+  }
+}
+
 }  // namespace
 
 const std::vector<SolverInfo>& solvers() { return registry(); }
+
+LabelTensors labels_of(const LearnInput& input, std::span<const NodeId> nodes) {
+  LabelTensors labels = label_tensors(input.targets, nodes, input.graph.options());
+  if (input.part) labels.known = input.part->sum(at::scalar_tensor(labels.known, at::kLong)).item<int64_t>();
+  return labels;
+}
 
 SolverRegistration::SolverRegistration(SolverInfo info) {
   auto& solvers = registry();
@@ -97,18 +121,20 @@ at::Tensor probabilities(Divergence kind, const Scores& scores) {
 Learner::Learner(const LearnInput& input)
     : input_(input),
       kind_(divergence_for(input.targets.task)),
-      labels_(label_tensors(input.targets, input.split.train, input.graph.options())),
+      labels_(labels_of(input, input.split.train)),
       predictor_parameters_(input.seed ^ 0x70726564u, input.graph.options()),
       none_(at::empty({0}, input.graph.options())) {
   const Targets& targets = input.targets;
-  if (input.split.train.empty()) fail("the split has no training nodes");
+  if ((input.part ? input.part->all_split() : input.split).train.empty())
+    fail("the split has no training nodes");
   if (input.options.balanced) {
     if (targets.task != Task::kClassification) fail_usage("--balanced needs classes");
-    labels_.class_weights = balancing_weights(targets, input.split.train, input.graph.options());
+    labels_.class_weights = balancing_weights(input);
   }
   scale_ = input.options.reduction == "mean" ? mean_scale(kind_, labels_, targets.width) : 1.0;
   config_ = {input.model, input.model_options,
-             model_shape(input.topology, input.features.columns(), targets.width)};
+             input.part ? input.part->shape(input.features.columns(), targets.width)
+                        : model_shape(input.topology, input.features.columns(), targets.width)};
   model_ = find_model(input.model).make(config_.shape, config_.options, input.seed, input.graph.options());
   if (network_is_fixed()) {
     if (input.options.edge_weights)
@@ -135,7 +161,10 @@ void Learner::use_flow(FlowRule rule) {
                     (input_.options.flow_start == "auto" && rule == FlowRule::kSubgradient);
   options.all_edges = input_.options.full_flow || input_.options.edge_weights;
   options.seed = input_.seed;
-  flow_.emplace(input_.topology, input_.split.train, input_.targets.width, options, input_.graph.options());
+  flow_.emplace(input_.part ? input_.part->flow_topology(options.all_edges)
+                            : flow_topology(input_.topology, input_.split.train, options.all_edges,
+                                            input_.graph.options()),
+                input_.targets.width, options, input_.graph.options());
   if (predictor_) flow_->require_gradient();
 }
 
@@ -156,8 +185,15 @@ at::Tensor Learner::forward(bool training, int64_t draw) {
 void Learner::descend(const at::Tensor& scores, const at::Tensor& gradient) {
   if (network_is_fixed()) return;
   scores.backward(gradient);
+  step_network();
+}
+
+void Learner::step_network() {
+  if (input_.part) add_over_parts(*input_.part, std::as_const(*model_).parameters());
   optimizer_->step();
 }
+
+void Learner::step_flow(const at::Tensor& gradient) { flow_->step(input_.graph.beside(gradient)); }
 
 std::tuple<at::Tensor, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
   return divergence(kind_, scores.detach(), flow_ ? flow_->transported() : none_, labels_, weight * scale_,
@@ -209,6 +245,10 @@ std::vector<Buffer> Learner::state() const {
     for (const Buffer& moment : flow_->moments()) state.push_back(moment);
   }
   return state;
+}
+
+bool Learner::is_of_part(std::string_view state_name) {
+  return state_name.starts_with("flow") || state_name == "dual";
 }
 
 std::vector<int64_t> Learner::counts() const { return {optimizer_->steps(), flow_ ? flow_->steps() : 0}; }

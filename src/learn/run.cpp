@@ -248,15 +248,6 @@ class Trainings {
   std::atomic<bool> stopped_ = false;
 };
 
-// A folder belongs to one request: going on with another would mix results.
-void check_config(const std::filesystem::path& folder, const TrainRequest& request) {
-  if (!std::filesystem::exists(folder / "config.json")) return;
-  if (to_json(read_request(folder)) != to_json(request)) {
-    fail(fmt::format("{} was made by another request; choose another --out, or go on with it by --resume {}",
-                     folder.string(), folder.string()));
-  }
-}
-
 // What the folder keeps of the data, which must not have changed since; made where it is new.
 TrainingMemory claim_memory(const std::filesystem::path& folder, const TrainRequest& request,
                             const Dataset& dataset) {
@@ -365,7 +356,7 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   add_baselines(dataset, request, memory, seconds, results);
-  if (!folder.empty()) write_summary(folder, summary_json(request, dataset, results), memory.trained_on);
+  if (!folder.empty()) write_summary(folder, summary_json(request, dataset, results), fingerprint(memory.trained_on));
   return results;
 }
 

@@ -27,15 +27,8 @@ using Json = nlohmann::ordered_json;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-void write_flow(const std::filesystem::path& path, const Dataset& dataset, Learner& learner) {
-  const Flow& flow = *learner.flow();
-  std::vector<NodeId> heads, tails;
-  for (const EdgeId edge : flow.carriers()) {
-    heads.push_back(dataset.graph.heads()[edge]);
-    tails.push_back(dataset.graph.tails()[edge]);
-  }
-  std::vector<Buffer> tensors{
-      {"flow", flow.values().detach()}, {"heads", tensor_of(heads)}, {"tails", tensor_of(tails)}};
+void write_flow(const std::filesystem::path& path, const EdgeFlow& flow, const Learner& learner) {
+  std::vector<Buffer> tensors{{"flow", flow.values}, {"heads", flow.heads}, {"tails", flow.tails}};
   for (const Buffer& each : learner.predicting_state()) {
     if (each.name.starts_with("edge_predictor.")) tensors.push_back(each);
   }
@@ -232,10 +225,20 @@ std::optional<TrainRequest> read_own_request(const std::filesystem::path& run_fo
   return read_request(run_folder);
 }
 
+EdgeFlow edge_flow(const Graph& graph, const Flow* flow) {
+  if (flow == nullptr) return {};
+  std::vector<NodeId> heads, tails;
+  for (const EdgeId edge : flow->carriers()) {
+    heads.push_back(graph.heads()[edge]);
+    tails.push_back(graph.tails()[edge]);
+  }
+  return {tensor_of(heads), tensor_of(tails), flow->values().detach()};
+}
+
 void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run) {
   Learner& learner = trainer.best();
   save_model(run_folder / "model.safetensors", learner.model_config(), learner.model());
-  if (learner.flow() != nullptr) write_flow(run_folder / "flow.safetensors", run.dataset, learner);
+  if (run.flow.values.defined()) write_flow(run_folder / "flow.safetensors", run.flow, learner);
   write_file_atomically(calibration_path(run_folder), json_text(to_json(run.calibration)) + "\n");
   write_metrics(run_folder, trainer.history());
   Manifest manifest(run_folder);
@@ -245,7 +248,7 @@ void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const 
        run.of_search == nullptr ? write_predictions(run_folder, run) : write_for_search(run_folder, run))
     manifest.add(name);
   const std::string summary = json_text(to_json(run.result), 2) + "\n";
-  if (learner.flow() != nullptr) manifest.add("flow.safetensors");
+  if (run.flow.values.defined()) manifest.add("flow.safetensors");
   manifest.add("summary.json", summary);
   manifest.write();
   write_file_atomically(run_folder / "summary.json", summary);
@@ -254,8 +257,8 @@ void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const 
 }
 
 void write_summary(const std::filesystem::path& folder, nlohmann::ordered_json summary,
-                   const TrainedOn& trained_on) {
-  summary["fingerprint"] = fingerprint_json(fingerprint(trained_on));
+                   const Fingerprint& trained_on) {
+  summary["fingerprint"] = fingerprint_json(trained_on);
   const std::string text = json_text(summary, 2) + "\n";
   if (has_memory(folder)) {
     Manifest manifest = Manifest::read(folder);
@@ -313,6 +316,14 @@ void check_finished_run(const std::filesystem::path& run_folder) {
   if (!manifest) return;
   for (const char* name : {"model.json", "model.safetensors", "flow.safetensors", "calibration.json"}) {
     if (manifest->lists(name)) manifest->check(name);
+  }
+}
+
+void check_config(const std::filesystem::path& folder, const TrainRequest& request) {
+  if (!std::filesystem::exists(folder / "config.json")) return;
+  if (to_json(read_request(folder)) != to_json(request)) {
+    fail(fmt::format("{} was made by another request; choose another --out, or go on with it by --resume {}",
+                     folder.string(), folder.string()));
   }
 }
 

@@ -11,6 +11,13 @@ namespace qw {
 std::filesystem::path run_folder(const std::filesystem::path& folder, int64_t run);
 std::filesystem::path checkpoint_path(const std::filesystem::path& run_folder);
 
+// A flow on edges by their ends, in the order of the graph; not defined where a solver has none.
+struct EdgeFlow {
+  at::Tensor heads, tails;  // [carriers] int32
+  at::Tensor values;        // [carriers, C]
+};
+EdgeFlow edge_flow(const Graph& graph, const Flow* flow);
+
 // What a run has come to.
 struct FinishedRun {
   const Dataset& dataset;
@@ -20,6 +27,7 @@ struct FinishedRun {
   double coverage;
   const RunResult& result;
   const TrainRequest* of_search;  // null: not one of a search
+  EdgeFlow flow;
 };
 // Model, flow, calibration, predictions and, last, summary.json: when that is there, the run is done.
 void write_run(const std::filesystem::path& run_folder, Trainer& trainer, const FinishedRun& run);
@@ -44,6 +52,9 @@ void check_run_file(const std::filesystem::path& folder, const std::string& name
 // All that a prediction needs.
 void check_finished_run(const std::filesystem::path& run_folder);
 
+// A folder belongs to one request: going on with another would mix results.
+void check_config(const std::filesystem::path& folder, const TrainRequest& request);
+
 // Refuses a second process that would write to the folder: it is locked until this is gone, also by a kill.
 class FolderLock {
  public:
@@ -59,7 +70,7 @@ class FolderLock {
 
 // The folder's own summary.json, with the fingerprint of what was trained on.
 void write_summary(const std::filesystem::path& folder, nlohmann::ordered_json summary,
-                   const TrainedOn& trained_on);
+                   const Fingerprint& trained_on);
 
 nlohmann::ordered_json fingerprint_json(const Fingerprint& print);
 nlohmann::ordered_json metrics_json(const Metrics& metrics);  // null for what is not finite

@@ -61,50 +61,61 @@ void for_numbers(const Features& features, const Visit& visit) {
   for (size_t at = 0; at < features.values.size(); ++at) visit(features.indices[at], features.values[at]);
 }
 
-std::vector<Moments> column_moments(const Features& features) {
-  std::vector<Moments> moments(features.columns);
-  const auto rows = static_cast<double>(features.rows);
-  std::vector<double> sums(features.columns, 0.0), squares(features.columns, 0.0);
-  std::vector<int64_t> zeros(features.columns, features.sparse ? features.rows : 0);
-  for_numbers(features, [&](int64_t column, float value) { sums[column] += value; });
-  for (int64_t column = 0; column < features.columns; ++column) moments[column].mean = sums[column] / rows;
-  for_numbers(features, [&](int64_t column, float value) {
-    const double difference = value - moments[column].mean;
-    squares[column] += difference * difference;
-    zeros[column] -= features.sparse ? 1 : 0;
-  });
-  for (int64_t column = 0; column < features.columns; ++column) {
-    squares[column] += static_cast<double>(zeros[column]) * moments[column].mean * moments[column].mean;
-    const double deviation = std::sqrt(squares[column] / rows);
-    if (deviation > 0) moments[column].deviation = deviation;
-  }
-  return moments;
-}
-
-// Columns that speak for themselves: 0 and 1, or counts of words.
-std::vector<bool> columns_to_leave(const Features& features) {
-  std::vector<bool> leave(features.columns, true);
-  for_numbers(features, [&](int64_t column, float value) {
-    const bool count = features.sparse && value >= 0 && value == std::trunc(value);
-    if (value != 0.0f && value != 1.0f && !count) leave[column] = false;
-  });
-  return leave;
+ColumnSums sums_of(const Features& features) {
+  ColumnSums sums;
+  sums.add(features);
+  sums.add_squares(features);
+  return sums;
 }
 
 }  // namespace
 
+void ColumnSums::add(const Features& features) {
+  sums.resize(features.columns, 0.0);
+  zeros.resize(features.columns, 0.0);
+  speaking.resize(features.columns, 1.0);
+  squares.resize(features.columns, 0.0);
+  rows += features.rows;
+  if (features.sparse) {
+    for (double& each : zeros) each += static_cast<double>(features.rows);
+  }
+  for_numbers(features, [&](int64_t column, float value) {
+    sums[column] += value;
+    zeros[column] -= features.sparse ? 1 : 0;
+    const bool is_count = features.sparse && value >= 0 && value == std::trunc(value);
+    if (value != 0.0f && value != 1.0f && !is_count) speaking[column] = 0.0;
+  });
+}
+
+void ColumnSums::add_squares(const Features& features) {
+  std::vector<double> means = sums;
+  for (double& each : means) each /= static_cast<double>(rows);
+  for_numbers(features, [&](int64_t column, float value) {
+    const double difference = value - means[column];
+    squares[column] += difference * difference;
+  });
+}
+
+bool FeatureScaling::needs_sums(const std::string& kind, const Dataset& about) {
+  return chosen_scaling(kind, about) == "columns";
+}
+
 FeatureScaling::FeatureScaling(const std::string& kind, const Dataset& trained_on)
-    : kind_(chosen_scaling(kind, trained_on)), chosen_(kind == "auto") {
-  const Features& features = trained_on.features;
+    : FeatureScaling(kind, trained_on, trained_on.features.sparse,
+                     needs_sums(kind, trained_on) ? sums_of(trained_on.features) : ColumnSums()) {}
+
+FeatureScaling::FeatureScaling(const std::string& kind, const Dataset& about, bool sparse,
+                               const ColumnSums& sums)
+    : kind_(chosen_scaling(kind, about)), chosen_(kind == "auto") {
   if (kind_ != "columns") return;
-  const bool shifts = !features.sparse;
-  const std::vector<Moments> moments = column_moments(features);
-  const std::vector<bool> leave =
-      chosen_ ? columns_to_leave(features) : std::vector<bool>(features.columns, false);
-  for (int64_t column = 0; column < features.columns; ++column) {
-    mean_.push_back(leave[column] || !shifts ? 0.0 : moments[column].mean);
-    factor_.push_back(leave[column] ? 1.0 : 1.0 / moments[column].deviation);
-    scaled_columns_ += !leave[column];
+  const auto rows = static_cast<double>(sums.rows);
+  for (size_t column = 0; column < sums.sums.size(); ++column) {
+    const double mean = sums.sums[column] / rows;
+    const double deviation = std::sqrt((sums.squares[column] + sums.zeros[column] * mean * mean) / rows);
+    const bool leave = chosen_ && sums.speaking[column] != 0;
+    mean_.push_back(leave || sparse ? 0.0 : mean);
+    factor_.push_back(leave || !(deviation > 0) ? 1.0 : 1.0 / deviation);
+    scaled_columns_ += !leave;
   }
   if (scaled_columns_ > 0) return;
   kind_ = "none";

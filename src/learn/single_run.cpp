@@ -74,11 +74,15 @@ RunResult SingleRun::result() {
   if (!trainer_->failure().empty()) fail(trainer_->failure());
   const Scores scores = scaling_.undo(trainer_->best().predict());
   const Calibration calibration = calibrate(dataset_.targets, split_.val, scores);
-  RunResult result = summarise(scores, calibration);
+  Learner& learner = trainer_->best();
+  RunResult result =
+      summarise_run(training_, *trainer_,
+                    {dataset_, split_, scaling_, scores, calibration,
+                     learner.flow() == nullptr ? std::optional<FlowSummary>() : learner.flow()->summary()});
   if (!folder_.empty()) {
     write_run(folder_, *trainer_,
               {dataset_, split_, scores, calibration, training_.request.coverage, result,
-               of_search_ ? &training_.request : nullptr});
+               of_search_ ? &training_.request : nullptr, edge_flow(dataset_.graph, learner.flow())});
   }
   return result;
 }
@@ -99,29 +103,27 @@ TargetScaling SingleRun::scaling_for(const Split& split) const {
   return earlier->scaling;
 }
 
-RunResult SingleRun::summarise(const Scores& scores, const Calibration& calibration) {
+RunResult summarise_run(const Training& training, Trainer& trainer, RunEnd end) {
   RunResult result;
-  result.run = training_.run;
-  result.seed = seed_;
-  result.scaling = scaling_;
-  result.epochs = static_cast<int64_t>(trainer_->history().size());
-  result.best_epoch = trainer_->best_epoch();
-  const std::vector<double>& milliseconds = trainer_->step_milliseconds();
-  result.step_ms = median(milliseconds);
-  Learner& learner = trainer_->best();
-  result.parameters = learner.parameter_count();
-  const Targets& targets = dataset_.targets;
-  const MeasureOptions options{training_.request.learn.metric, calibration.temperature};
-  result.train = measure(targets, split_.train, scores, options);
-  result.val = measure(targets, split_.val, scores, options);
-  result.test = measure(targets, split_.test, scores, options);
-  result.classes = by_class(targets, split_.test, scores);
-  result.split = split_sizes(targets, split_);
-  result.temperature = calibration.temperature;
-  const PredictionSets sets(targets.task, targets.width, calibration, training_.request.coverage);
-  result.certainty = measure_coverage(targets, split_.test, scores, calibration, sets);
-  result.classes_predicted = count_predicted(targets, split_.test, scores);
-  if (learner.flow() != nullptr) result.flow = learner.flow()->summary();
+  result.run = training.run;
+  result.seed = seed_of_run(training.request, training.run);
+  result.scaling = end.scaling;
+  result.epochs = static_cast<int64_t>(trainer.history().size());
+  result.best_epoch = trainer.best_epoch();
+  result.step_ms = median(trainer.step_milliseconds());
+  result.parameters = trainer.best().parameter_count();
+  const Targets& targets = end.dataset.targets;
+  const MeasureOptions options{training.request.learn.metric, end.calibration.temperature};
+  result.train = measure(targets, end.split.train, end.scores, options);
+  result.val = measure(targets, end.split.val, end.scores, options);
+  result.test = measure(targets, end.split.test, end.scores, options);
+  result.classes = by_class(targets, end.split.test, end.scores);
+  result.split = split_sizes(targets, end.split);
+  result.temperature = end.calibration.temperature;
+  const PredictionSets sets(targets.task, targets.width, end.calibration, training.request.coverage);
+  result.certainty = measure_coverage(targets, end.split.test, end.scores, end.calibration, sets);
+  result.classes_predicted = count_predicted(targets, end.split.test, end.scores);
+  result.flow = std::move(end.flow);
   return result;
 }
 

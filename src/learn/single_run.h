@@ -37,7 +37,6 @@ class SingleRun {
  private:
   std::filesystem::path network_from() const;
   TargetScaling scaling_for(const Split& split) const;
-  RunResult summarise(const Scores& scores, const Calibration& calibration);
 
   const Dataset& dataset_;
   const Training training_;
@@ -50,6 +49,17 @@ class SingleRun {
   Targets targets_;
   std::unique_ptr<Trainer> trainer_;
 };
+
+// What a run has come to: what summarise_run() needs beside its trainer.
+struct RunEnd {
+  const Dataset& dataset;
+  const Split& split;
+  const TargetScaling& scaling;
+  const Scores& scores;  // of all nodes, in the units of the targets
+  const Calibration& calibration;
+  std::optional<FlowSummary> flow;  // of solvers that have one
+};
+RunResult summarise_run(const Training& training, Trainer& trainer, RunEnd end);
 
 double median(std::vector<double> values);  // 0 of none
 

@@ -7,10 +7,14 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string_view>
 
+#include "core/file.h"
 #include "core/safetensors.h"
 #include "core/text.h"
 #include "learn/device_epochs.h"
+#include "learn/training_part.h"
 #include "nn/tensor_file.h"
 #include "qw/core/error.h"
 
@@ -58,6 +62,11 @@ std::vector<int64_t> counts_from(const std::string& text) {
   return counts;
 }
 
+// Without the prefix of what belongs to the best epoch.
+std::string plain_name(const std::string& name) {
+  return name.starts_with(kBestPrefix) ? name.substr(std::string_view(kBestPrefix).size()) : name;
+}
+
 bool all_finite(const at::Tensor& tensor) {
   return !at::isFloatingType(tensor.scalar_type()) || at::isfinite(tensor).all().item<bool>();
 }
@@ -70,9 +79,9 @@ Trainer::Trainer(const LearnInput& input)
       rule_{input.options.epochs, input.options.patience, keeps_last(), by_metric(),
             metric_.higher_is_better},
       learner_(make_learner(input)),
-      train_labels_(label_tensors(input.targets, input.split.train, input.graph.options())),
-      val_labels_(label_tensors(input.targets, input.split.val, input.graph.options())),
-      test_labels_(label_tensors(input.targets, input.split.test, input.graph.options())) {}
+      train_labels_(labels_of(input, input.split.train)),
+      val_labels_(labels_of(input, input.split.val)),
+      test_labels_(labels_of(input, input.split.test)) {}
 
 Trainer::~Trainer() = default;
 
@@ -85,8 +94,31 @@ EpochRecord Trainer::run_epoch() {
   step_milliseconds_.push_back(taken.count());
   const Scores scores = learner_->predict();
   record.val_loss = learner_->validation_loss(scores, val_labels_).sum();
-  measure_epoch(scores, record);
+  if (input_.part) {
+    measure_parts(scores, record);
+  } else {
+    measure_epoch(scores, record);
+  }
   return record;
+}
+
+void Trainer::measure_parts(const Scores& scores, EpochRecord& record) const {
+  const TrainingPart& part = *input_.part;
+  const at::Tensor losses = part.sum(at::tensor({record.loss, record.val_loss}, at::kDouble));
+  const at::Tensor metrics = at::zeros({3}, at::kDouble);
+  const Scores all = part.in_order(scores);
+  if (part.is_first()) {
+    const Split& split = part.all_split();
+    const std::vector<NodeId>* nodes[] = {&split.train, &split.val, &split.test};
+    for (int64_t k = 0; k < 3; ++k)
+      metrics[k] = measure_one(part.all_targets(), *nodes[k], all, metric_, input_.units);
+  }
+  part.broadcast(metrics);
+  record.loss = losses[0].item<double>();
+  record.val_loss = losses[1].item<double>();
+  record.train_metric = metrics[0].item<double>();
+  record.val_metric = metrics[1].item<double>();
+  record.test_metric = metrics[2].item<double>();
 }
 
 void Trainer::measure_epoch(const Scores& scores, EpochRecord& record) const {
@@ -134,6 +166,11 @@ double Trainer::score_of(const EpochRecord& record) const {
 bool Trainer::is_best(const EpochRecord& record) const {
   const double best = best_epoch_ < 0 ? 0 : score_of(history_[best_epoch_]);
   return rule_.is_better(score_of(record), best_epoch_, best);
+}
+
+bool Trainer::keeps_last() const {
+  const Split& split = input_.part ? input_.part->all_split() : input_.split;
+  return split.val.empty() || !input_.network_from.empty();
 }
 
 // The kernel measures in the units that are learned in, which R2 of one column does not see.
@@ -228,16 +265,29 @@ Learner& Trainer::best() {
 void Trainer::save_checkpoint(const std::filesystem::path& path) const {
   std::vector<Buffer> tensors = learner_->state();
   for (const Buffer& each : best_state_) tensors.push_back({kBestPrefix + each.name, each.value});
+  std::map<std::string, std::string> fields{{"schema", std::to_string(kCheckpointSchema)},
+                                            {"counts", counts_text(learner_->counts())},
+                                            {"best_epoch", std::to_string(best_epoch_)},
+                                            {"finished", finished_ ? "true" : "false"}};
+  if (input_.part) {
+    for (Buffer& each : tensors) {
+      if (Learner::is_of_part(plain_name(each.name))) each.value = input_.part->at_first(each.value);
+    }
+    fields["partition"] = input_.part->id();
+  }
   tensors.push_back({kHistory, history_tensor(history_)});
-  write_checked_tensors(path, tensors,
-                        {{"schema", std::to_string(kCheckpointSchema)},
-                         {"counts", counts_text(learner_->counts())},
-                         {"best_epoch", std::to_string(best_epoch_)},
-                         {"finished", finished_ ? "true" : "false"}});
+  if (!input_.part || input_.part->is_first()) write_checked_tensors(path, tensors, fields);
+}
+
+// What part 0 reads, all have; each keeps what is its own.
+SafetensorsFile Trainer::read_checkpoint(const std::filesystem::path& path) const {
+  if (!input_.part) return read_checked_tensors(path);
+  const std::string bytes = input_.part->broadcast(input_.part->is_first() ? read_file(path) : "");
+  return checked_tensors_from(bytes, path.string());
 }
 
 void Trainer::load_checkpoint(const std::filesystem::path& path) {
-  const SafetensorsFile file = read_checked_tensors(path);
+  const SafetensorsFile file = read_checkpoint(path);
   const auto field = [&](const std::string& name) {
     const auto found = file.metadata().find(name);
     if (found == file.metadata().end())
@@ -248,6 +298,9 @@ void Trainer::load_checkpoint(const std::filesystem::path& path) {
     fail(fmt::format("{}: schema {} is not the {} that this qw reads", path.string(), field("schema"),
                      kCheckpointSchema));
   }
+  if (input_.part && field("partition") != input_.part->id())
+    fail(
+        fmt::format("{}: is of another partition of the data; train anew with another --out", path.string()));
   history_ = history_from(file);
   const auto best_epoch = parse_integer(field("best_epoch"));
   if (!best_epoch || *best_epoch < 0 || *best_epoch >= static_cast<int64_t>(history_.size())) {
@@ -255,22 +308,31 @@ void Trainer::load_checkpoint(const std::filesystem::path& path) {
                      history_.size()));
   }
   best_epoch_ = *best_epoch;
+  take_state(file, counts_from(field("counts")), path.string());
+  finished_ = field("finished") == "true";
+}
+
+void Trainer::take_state(const SafetensorsFile& file, const std::vector<int64_t>& counts,
+                         const std::string& from) {
+  std::map<std::string, int64_t> rows;  // of this part
+  for (const Buffer& each : learner_->state()) {
+    if (input_.part && Learner::is_of_part(each.name)) rows[each.name] = each.value.size(0);
+  }
   std::vector<Buffer> tensors, best;
   for (const StoredTensor& stored : file.tensors()) {
     if (stored.name == kHistory) continue;
-    if (stored.name.starts_with(kBestPrefix)) {
-      best.push_back({stored.name.substr(std::string(kBestPrefix).size()), tensor_from(stored)});
-    } else {
-      tensors.push_back({stored.name, tensor_from(stored)});
-    }
+    const bool is_best = stored.name.starts_with(kBestPrefix);
+    Buffer read{plain_name(stored.name), tensor_from(stored)};
+    if (const auto own = rows.find(read.name); own != rows.end())
+      read.value = input_.part->own_of(read.value, own->second);
+    (is_best ? best : tensors).push_back(std::move(read));
   }
-  learner_->restore(tensors, counts_from(field("counts")), path.string());
+  learner_->restore(tensors, counts, from);
   best_state_.clear();
   for (const Buffer& each : learner_->predicting_state()) {
     best_state_.push_back({each.name, each.value.clone()});
   }
-  copy_by_name(best, best_state_, path.string());
-  finished_ = field("finished") == "true";
+  copy_by_name(best, best_state_, from);
 }
 
 }  // namespace qw

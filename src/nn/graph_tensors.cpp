@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/counting_sort.h"
+#include "nn/graph_matrices.h"
 #include "nn/tensors.h"
 #include "qw/core/parallel.h"
 #include "qw/graph/matrix.h"
@@ -118,69 +119,80 @@ EntryEdges entry_edges(const Graph& graph, const SparsePattern& alone, bool loop
   return {edges.to(device), entries_of.to(device)};
 }
 
-}  // namespace
+class WholeGraph : public GraphMatrices {
+ public:
+  WholeGraph(const Graph& graph, const at::TensorOptions& options) : GraphMatrices(options), graph_(graph) {}
 
-struct GraphTensors::Storage {
-  Graph graph;
-  at::TensorOptions options;
-  std::optional<Entries> without_loops, with_loops;
-  std::map<int, at::Tensor> constant_values;  // by kind of matrix, for the graph's own weights
-  at::Tensor edge_weights;                    // the graph's own, when others multiply them
-  std::optional<IncidenceTensors> incidence;
-  std::recursive_mutex building;
+  int64_t num_nodes() const override { return graph_.num_nodes(); }
+  int64_t num_edges() const override { return graph_.num_edges(); }
 
-  enum Kind { kWithLoops, kNormalised, kAdjacency, kMean, kNeighbourhood };
-  static bool has_loops(Kind kind) { return kind == kWithLoops || kind == kNeighbourhood; }
+  PropagationMatrix matrix(Kind kind, const at::Tensor& given) override {
+    const bool equals_transpose = kind != kMean && kind != kNeighbourhood;
+    const SparsePattern& pattern = equals_transpose ? products(has_loops(kind)) : ordered(has_loops(kind));
+    if (given.defined()) return {pattern, make_values(kind, given)};
+    const std::lock_guard<std::recursive_mutex> lock(building_);
+    at::Tensor& kept = constant_values_[kind];
+    const bool all_ones = kind == kNeighbourhood && graph_.weights().empty();
+    if (!kept.defined()) kept = all_ones ? at::empty({0}, options_) : make_values(kind, {});
+    return {pattern, kept};
+  }
 
+  const IncidenceTensors& incidence() override {
+    const std::lock_guard<std::recursive_mutex> lock(building_);
+    if (!incidence_) incidence_ = make_incidence();
+    return *incidence_;
+  }
+
+ private:
   Entries& entries(bool loops) {
-    const std::lock_guard<std::recursive_mutex> lock(building);
-    std::optional<Entries>& kept = loops ? with_loops : without_loops;
-    if (!kept) kept = make_entries(graph, loops, options.device());
+    const std::lock_guard<std::recursive_mutex> lock(building_);
+    std::optional<Entries>& kept = loops ? with_loops_ : without_loops_;
+    if (!kept) kept = make_entries(graph_, loops, options_.device());
     return *kept;
   }
 
   const SparsePattern& ordered(bool loops) {
-    const std::lock_guard<std::recursive_mutex> lock(building);
+    const std::lock_guard<std::recursive_mutex> lock(building_);
     Entries& of = entries(loops);
-    if (!of.ordered) of.ordered = ordered_pattern(of.alone, !graph.directed(), options.device());
+    if (!of.ordered) of.ordered = ordered_pattern(of.alone, !graph_.directed(), options_.device());
     return *of.ordered;
   }
 
   // For matrices that equal their transpose when the graph is undirected: then the pattern alone serves both.
   const SparsePattern& products(bool loops) {
-    return graph.directed() ? ordered(loops) : entries(loops).alone;
+    return graph_.directed() ? ordered(loops) : entries(loops).alone;
   }
 
   const EntryEdges& edges(bool loops) {
-    const std::lock_guard<std::recursive_mutex> lock(building);
+    const std::lock_guard<std::recursive_mutex> lock(building_);
     Entries& of = entries(loops);
-    if (!of.edges) of.edges = entry_edges(graph, of.alone, loops, options.device());
+    if (!of.edges) of.edges = entry_edges(graph_, of.alone, loops, options_.device());
     return *of.edges;
   }
 
   // The weights of the entries, the graph's own times those given, not yet normalised.
   at::Tensor weights(bool loops, const at::Tensor& given) {
     if (!given.defined()) return own_weights(loops);
-    return edge_values(graph.weights().empty() ? given : own_edge_weights() * given, edges(loops));
+    return edge_values(graph_.weights().empty() ? given : own_edge_weights() * given, edges(loops));
   }
 
   const at::Tensor& own_edge_weights() {
-    const std::lock_guard<std::recursive_mutex> lock(building);
-    if (!edge_weights.defined()) edge_weights = tensor_of(graph.weights()).to(options);
-    return edge_weights;
+    const std::lock_guard<std::recursive_mutex> lock(building_);
+    if (!edge_weights_.defined()) edge_weights_ = tensor_of(graph_.weights()).to(options_);
+    return edge_weights_;
   }
 
   at::Tensor own_weights(bool loops) {
     const SparsePattern& alone = entries(loops).alone;
-    const std::span<const double> weight = graph.weights();
-    if (weight.empty()) return at::ones({alone.columns.size(0)}, options);
+    const std::span<const double> weight = graph_.weights();
+    if (weight.empty()) return at::ones({alone.columns.size(0)}, options_);
     const at::Tensor values = at::empty({alone.columns.size(0)}, at::kDouble);
     auto* out = values.data_ptr<double>();
     const at::Tensor offsets = alone.offsets.cpu();
-    for_entries(graph, span_of(offsets), loops, [&](NodeId, int64_t at, NodeId, EdgeId edge) {
+    for_entries(graph_, span_of(offsets), loops, [&](NodeId, int64_t at, NodeId, EdgeId edge) {
       out[at] = edge == kNoEdge ? 1.0 : weight[edge];
     });
-    return values.to(options);
+    return values.to(options_);
   }
 
   at::Tensor make_values(Kind kind, const at::Tensor& given) {
@@ -192,91 +204,78 @@ struct GraphTensors::Storage {
     return normalise(pattern, values, kind == kMean ? Normalisation::kRows : Normalisation::kSymmetric);
   }
 
-  PropagationMatrix matrix(Kind kind, const at::Tensor& given) {
-    const bool equals_transpose = kind != kMean && kind != kNeighbourhood;
-    const SparsePattern& pattern = equals_transpose ? products(has_loops(kind)) : ordered(has_loops(kind));
-    if (given.defined()) return {pattern, make_values(kind, given)};
-    const std::lock_guard<std::recursive_mutex> lock(building);
-    at::Tensor& kept = constant_values[kind];
-    const bool all_ones = kind == kNeighbourhood && graph.weights().empty();
-    if (!kept.defined()) kept = all_ones ? at::empty({0}, options) : make_values(kind, {});
-    return {pattern, kept};
-  }
-
-  struct Product {
-    at::Tensor of, product;
-  };
-  std::map<int, Product> kept_products;  // by kind of matrix
-
-  at::Tensor product(Kind kind, const at::Tensor& features) {
-    const std::lock_guard<std::recursive_mutex> lock(building);
-    Product& kept = kept_products[kind];
-    if (!kept.of.is_same(features)) {
-      const c10::InferenceMode for_training_too(false);
-      const at::NoGradGuard constant;
-      const PropagationMatrix by = matrix(kind, {});
-      kept = {features, kind == kAdjacency ? spmm(by.pattern, by.values, features, features)
-                                           : spmm(by.pattern, by.values, features)};
+  IncidenceTensors make_incidence() const {
+    const int64_t nodes = graph_.num_nodes();
+    std::vector<int64_t> offsets(nodes + 1, 0);
+    for (const NodeId head : graph_.heads()) ++offsets[head + 1];
+    for (const NodeId tail : graph_.tails()) ++offsets[tail + 1];
+    for (int64_t node = 0; node < nodes; ++node) offsets[node + 1] += offsets[node];
+    std::vector<int64_t> next(offsets.begin(), offsets.end() - 1);
+    std::vector<int64_t> arcs(2 * graph_.num_edges());
+    for (EdgeId edge = 0; edge < graph_.num_edges(); ++edge) {
+      arcs[next[graph_.heads()[edge]]++] = edge;
+      arcs[next[graph_.tails()[edge]]++] = -1 - edge;
     }
-    return kept.product;
+    const at::Device device = options_.device();
+    return {tensor_of(graph_.heads(), device), tensor_of(graph_.tails(), device), tensor_of(offsets, device),
+            tensor_of(arcs, device)};
   }
+
+  Graph graph_;
+  std::optional<Entries> without_loops_, with_loops_;
+  std::map<Kind, at::Tensor> constant_values_;  // for the graph's own weights
+  at::Tensor edge_weights_;                     // the graph's own, when others multiply them
+  std::optional<IncidenceTensors> incidence_;
 };
 
-GraphTensors::GraphTensors(const Graph& graph, at::TensorOptions options)
-    : storage_(std::make_shared<Storage>()) {
-  storage_->graph = graph;
-  storage_->options = options;
+}  // namespace
+
+at::Tensor GraphMatrices::product(Kind kind, const at::Tensor& features) {
+  const std::lock_guard<std::recursive_mutex> lock(building_);
+  Product& kept = products_[kind];
+  if (!kept.of.is_same(features)) {
+    const c10::InferenceMode for_training_too(false);
+    const at::NoGradGuard constant;
+    const PropagationMatrix by = matrix(kind, {});
+    kept = {features, kind == kAdjacency ? spmm(by.pattern, by.values, features, features)
+                                         : spmm(by.pattern, by.values, features)};
+  }
+  return kept.product;
 }
 
-int64_t GraphTensors::num_nodes() const { return storage_->graph.num_nodes(); }
-int64_t GraphTensors::num_edges() const { return storage_->graph.num_edges(); }
-const at::TensorOptions& GraphTensors::options() const { return storage_->options; }
+GraphTensors::GraphTensors(const Graph& graph, at::TensorOptions options)
+    : matrices_(std::make_shared<WholeGraph>(graph, options)) {}
+GraphTensors::GraphTensors(std::shared_ptr<GraphMatrices> matrices) : matrices_(std::move(matrices)) {}
+
+int64_t GraphTensors::num_nodes() const { return matrices_->num_nodes(); }
+int64_t GraphTensors::num_edges() const { return matrices_->num_edges(); }
+const at::TensorOptions& GraphTensors::options() const { return matrices_->options(); }
+at::Tensor GraphTensors::row_numbers() const { return matrices_->row_numbers(); }
+at::Tensor GraphTensors::beside(const at::Tensor& own) const { return matrices_->beside(own); }
 
 PropagationMatrix GraphTensors::with_self_loops(const at::Tensor& edge_weights) const {
-  return storage_->matrix(Storage::kWithLoops, edge_weights);
+  return matrices_->matrix(GraphMatrices::kWithLoops, edge_weights);
 }
 PropagationMatrix GraphTensors::normalised(const at::Tensor& edge_weights) const {
-  return storage_->matrix(Storage::kNormalised, edge_weights);
+  return matrices_->matrix(GraphMatrices::kNormalised, edge_weights);
 }
 PropagationMatrix GraphTensors::adjacency(const at::Tensor& edge_weights) const {
-  return storage_->matrix(Storage::kAdjacency, edge_weights);
+  return matrices_->matrix(GraphMatrices::kAdjacency, edge_weights);
 }
 PropagationMatrix GraphTensors::mean(const at::Tensor& edge_weights) const {
-  return storage_->matrix(Storage::kMean, edge_weights);
+  return matrices_->matrix(GraphMatrices::kMean, edge_weights);
 }
-
 PropagationMatrix GraphTensors::neighbourhood(const at::Tensor& edge_weights) const {
-  return storage_->matrix(Storage::kNeighbourhood, edge_weights);
+  return matrices_->matrix(GraphMatrices::kNeighbourhood, edge_weights);
 }
 
 at::Tensor GraphTensors::smoothed(const at::Tensor& features) const {
-  return storage_->product(Storage::kWithLoops, features);
+  return matrices_->product(GraphMatrices::kWithLoops, features);
 }
 at::Tensor GraphTensors::summed(const at::Tensor& features) const {
-  return storage_->product(Storage::kAdjacency, features);
+  return matrices_->product(GraphMatrices::kAdjacency, features);
 }
 
-const IncidenceTensors& GraphTensors::incidence() const {
-  Storage& storage = *storage_;
-  const std::lock_guard<std::recursive_mutex> lock(storage.building);
-  if (!storage.incidence) {
-    const Graph& graph = storage.graph;
-    const int64_t nodes = graph.num_nodes();
-    std::vector<int64_t> offsets(nodes + 1, 0);
-    for (const NodeId head : graph.heads()) ++offsets[head + 1];
-    for (const NodeId tail : graph.tails()) ++offsets[tail + 1];
-    for (int64_t node = 0; node < nodes; ++node) offsets[node + 1] += offsets[node];
-    std::vector<int64_t> next(offsets.begin(), offsets.end() - 1);
-    std::vector<int64_t> arcs(2 * graph.num_edges());
-    for (EdgeId edge = 0; edge < graph.num_edges(); ++edge) {
-      arcs[next[graph.heads()[edge]]++] = edge;
-      arcs[next[graph.tails()[edge]]++] = -1 - edge;
-    }
-    const at::Device device = storage.options.device();
-    storage.incidence = IncidenceTensors{tensor_of(graph.heads(), device), tensor_of(graph.tails(), device),
-                                         tensor_of(offsets, device), tensor_of(arcs, device)};
-  }
-  return *storage.incidence;
-}
+const IncidenceTensors& GraphTensors::incidence() const { return matrices_->incidence(); }
 
 }  // namespace qw

@@ -41,6 +41,11 @@ NodeMatrix::NodeMatrix(const Features& features, const at::TensorOptions& option
   }
 }
 
+NodeMatrix::NodeMatrix(const Features& features, const at::TensorOptions& options, at::Tensor firsts)
+    : NodeMatrix(features, options) {
+  firsts_ = std::move(firsts);
+}
+
 int64_t NodeMatrix::rows() const { return sparse_ ? sparse_->rows : values_.size(0); }
 int64_t NodeMatrix::columns() const { return sparse_ ? sparse_->columns : values_.size(1); }
 const at::Tensor& NodeMatrix::dense() const {
@@ -69,7 +74,9 @@ at::Tensor NodeMatrix::column_of_number() const {
 
 NodeMatrix NodeMatrix::dropped(double p, const DropoutKey& key) const {
   NodeMatrix result = *this;
-  result.values_ = dropout(values_, p, key);
+  result.values_ = sparse_ && firsts_.defined()
+                       ? dropout_of_rows(values_, sparse_->pattern.offsets, firsts_, p, key)
+                       : dropout(values_, p, key);
   return result;
 }
 

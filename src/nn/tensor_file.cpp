@@ -74,6 +74,12 @@ std::string checksum(const std::vector<StoredTensor>& tensors, const Safetensors
   return sha256_hex(text);
 }
 
+void check_checksum(const SafetensorsFile& file, const std::string& name) {
+  const auto stored = file.metadata().find(kChecksum);
+  if (stored == file.metadata().end() || stored->second != checksum(file.tensors(), file.metadata()))
+    fail(fmt::format("{}: is damaged, by its own checksum; remove it to begin again", name));
+}
+
 }  // namespace
 
 at::Tensor tensor_from(const StoredTensor& stored) {
@@ -96,9 +102,13 @@ void write_checked_tensors(const std::filesystem::path& path, const std::vector<
 
 SafetensorsFile read_checked_tensors(const std::filesystem::path& path) {
   SafetensorsFile file = SafetensorsFile::read(path);
-  const auto stored = file.metadata().find(kChecksum);
-  if (stored == file.metadata().end() || stored->second != checksum(file.tensors(), file.metadata()))
-    fail(fmt::format("{}: is damaged, by its own checksum; remove it to begin again", path.string()));
+  check_checksum(file, path.string());
+  return file;
+}
+
+SafetensorsFile checked_tensors_from(std::string contents, const std::string& name) {
+  SafetensorsFile file = SafetensorsFile::parse(std::move(contents), name);
+  check_checksum(file, name);
   return file;
 }
 

@@ -22,6 +22,8 @@ void write_tensors(const std::filesystem::path& path, const std::vector<Buffer>&
 void write_checked_tensors(const std::filesystem::path& path, const std::vector<Buffer>& tensors,
                            SafetensorsMetadata metadata);
 SafetensorsFile read_checked_tensors(const std::filesystem::path& path);
+// Of such a file's contents; `name` opens errors.
+SafetensorsFile checked_tensors_from(std::string contents, const std::string& name);
 
 std::vector<Buffer> read_tensors(const std::filesystem::path& path);
 

@@ -213,6 +213,7 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 
 at::Tensor activate(const at::Tensor& x, const at::Tensor& bias, Activation activation, double p,
                     const DropoutKey& key) {
+  if (key.rows.defined()) return dropout(activate(x, bias, activation), p, key);
   return ops::activate_operator(x, bias, {static_cast<int64_t>(activation), p, key});
 }
 

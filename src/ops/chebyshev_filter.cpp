@@ -14,6 +14,7 @@
 #include "kernels/spmm.h"
 #include "ops/backend.h"
 #include "ops/checks.h"
+#include "ops/part_products.h"
 #include "ops/spmm_parts.h"
 #include "ops/work.h"
 
@@ -437,6 +438,7 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 
 at::Tensor chebyshev_filter(const SparsePattern& pattern, const at::Tensor& values,
                             const at::Tensor& coefficients, const at::Tensor& x) {
+  if (pattern.others != nullptr) return ops::part_filter(pattern, values, coefficients, x);
   return ops::call<ops::chebyshev_filter_backend>("qw::chebyshev_filter", ops::tensors_of(pattern), values,
                                                   coefficients, x);
 }

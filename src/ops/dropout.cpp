@@ -105,7 +105,29 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 
 }  // namespace ops
 
+at::Tensor dropout_of_rows(const at::Tensor& values, const at::Tensor& begins, const at::Tensor& firsts,
+                           double p, const DropoutKey& key) {
+  ops::check_dropout(values, p, key);
+  if (p == 0.0) return values;
+  const int64_t rows = firsts.size(0);
+  TORCH_CHECK(
+      values.device().is_cpu() && begins.size(0) == rows + 1 && begins.scalar_type() == at::kLong &&
+          firsts.scalar_type() == at::kLong,
+      "qw::dropout: rows of a longer list are on the CPU, with begins [R + 1] and firsts [R] of Long");
+  const kernels::DropoutRule rule{p, static_cast<uint64_t>(key.seed), static_cast<uint32_t>(key.epoch),
+                                  static_cast<uint32_t>(key.layer)};
+  const at::Tensor mask = at::empty(values.sizes(), values.options().dtype(at::kBool).requires_grad(false));
+  kernels::dropout_mask_cpu(rule, begins.data_ptr<int64_t>(), firsts.data_ptr<int64_t>(), rows,
+                            mask.data_ptr<bool>());
+  return at::where(mask, values * (1.0 / (1.0 - p)), at::zeros({}, values.options().requires_grad(false)));
+}
+
 at::Tensor dropout(const at::Tensor& values, double p, const DropoutKey& key) {
+  if (key.rows.defined()) {
+    const int64_t count = key.rows.size(0), width = values.size(1);
+    const at::Tensor begins = at::arange(0, (count + 1) * width, width, at::kLong);
+    return dropout_of_rows(values, begins, key.rows * width, p, key);
+  }
   if (p != 0.0) return ops::dropout_operator(values, p, key);
   ops::check_dropout(values, p, key);
   return values;

@@ -10,6 +10,7 @@
 #include "ops/backend.h"
 #include "ops/checks.h"
 #include "ops/index_checks.h"
+#include "ops/part_products.h"
 #include "ops/spmm_parts.h"
 #include "ops/work.h"
 
@@ -18,7 +19,9 @@ namespace ops {
 
 void check_spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense) {
   constexpr const char* kOp = "qw::spmm";
-  const auto& [offsets, columns, transposed_offsets, transposed_columns, order] = pattern;
+  const at::Tensor &offsets = pattern.offsets, &columns = pattern.columns, &order = pattern.order;
+  const at::Tensor& transposed_offsets = pattern.transposed_offsets;
+  const at::Tensor& transposed_columns = pattern.transposed_columns;
   check_csr(kOp, offsets, columns, dense);
   check_index(kOp, "transposed_offsets", transposed_offsets, at::kLong, dense);
   check_index(kOp, "transposed_columns", transposed_columns, at::kInt, dense);
@@ -266,6 +269,7 @@ SparsePattern SparsePattern::symmetric(const at::Tensor& offsets, const at::Tens
 
 at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
                 const at::Tensor& addend) {
+  if (pattern.others != nullptr) return ops::part_product(pattern, values, dense, addend);
   return ops::call<ops::spmm_backend>("qw::spmm", ops::tensors_of(pattern), values, dense,
                                       ops::or_none(addend));
 }

@@ -14,6 +14,7 @@
 
 #include "qw/core/export.h"
 #include "qw/data/schema.h"
+#include "qw/data/trained_on.h"
 #include "qw/graph/dataset.h"
 
 namespace QW_PUBLIC qw {
@@ -111,6 +112,9 @@ struct Part {
   std::shared_ptr<const void> bytes;                                // the mapped file
 };
 
+// Those of a part's own nodes, copied.
+Features features_of(const Part& part, std::vector<std::string> names);
+
 // Whether the folder is a partition.
 bool is_partition(const std::filesystem::path& folder);
 
@@ -125,5 +129,9 @@ Dataset partition_labels(const PartitionManifest& manifest);
 
 // The data as it was before it was cut.
 Dataset join_partition(const PartitionManifest& manifest);
+
+// What a training over the parts remembers of its data, as remember() of the joined data; features are
+// hashed part by part. `splits` and `split` as in TrainedOn.
+TrainedOn remember(const PartitionManifest& manifest, std::vector<Split> splits, std::string split);
 
 }  // namespace qw

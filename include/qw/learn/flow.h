@@ -41,8 +41,27 @@ struct FlowSummary {
   FlowHistogram histogram;  // of F, with its signs
 };
 
+// Of values [entries, C] with this cost and violation.
+FlowSummary summary_of_flow(const at::Tensor& values, double l1, double violation);
+
 // S on some edges only, ascending: what a flow on these brings.
 IncidenceTensors incidence_of(const Graph& graph, const std::vector<EdgeId>& edges, at::Device device);
+
+// The edges that may carry a flow, and the nodes that it reaches.
+struct FlowTopology {
+  int64_t num_edges = 0;         // of the graph, carriers or not
+  bool directed = false;         // then no flow is negative
+  std::vector<EdgeId> carriers;  // their numbers in the graph
+  FlowEdges edges;               // as rows of a residual
+  IncidenceTensors incidence;    // S: what they bring to the nodes
+  int64_t nodes = 0;             // whose rows of S F are whole; a part of a graph has its halo behind them
+  // Carriers before this one count in the cost. A part of a graph has the edges of its own first, and behind
+  // them those that another part counts.
+  int64_t counted = 0;
+};
+// Of a whole graph: all edges, or those that touch a labelled node.
+FlowTopology flow_topology(const Graph& graph, std::span<const NodeId> labelled, bool all_edges,
+                           const at::TensorOptions& tensors);
 
 // Label mass on edges, with the moments that Adam keeps of it.
 class Flow {
@@ -50,10 +69,12 @@ class Flow {
   // `labelled` decides who carries flow unless options.all_edges; `columns` is the width of the targets.
   Flow(const Graph& graph, std::span<const NodeId> labelled, int64_t columns, const FlowOptions& options,
        const at::TensorOptions& tensors);
+  Flow(FlowTopology topology, int64_t columns, const FlowOptions& options, const at::TensorOptions& tensors);
 
-  const at::Tensor& values() const { return values_; }               // [carriers, C]
-  const std::vector<EdgeId>& carriers() const { return carriers_; }  // edges that may carry flow, ascending
-  int64_t num_edges() const { return num_edges_; }                   // of the graph, carriers or not
+  const at::Tensor& values() const { return values_; }                        // [carriers, C]
+  const std::vector<EdgeId>& carriers() const { return topology_.carriers; }  // edges that may carry flow
+  const FlowTopology& topology() const { return topology_; }                  // where it is
+  int64_t num_edges() const { return topology_.num_edges; }                   // of the graph, carriers or not
 
   // What transport carries to each node: S F [N, C]; computed once after every change, always in the same
   // place.
@@ -61,8 +82,8 @@ class Flow {
   double cost() const;             // the sum of cost * |F| now
   at::Tensor cost_tensor() const;  // the same, [] float64 where the flow is; changes with it
 
-  // One step with residual [N, C] and, when the flow is also read by the edge predictor, the gradient that
-  // backward() left in values(), which is then dropped.
+  // One step with residual [N, C] (of a part with the rows of its halo) and, when the flow is also read by
+  // the edge predictor, the gradient that backward() left in values(), which is then dropped.
   void step(const at::Tensor& residual);
   // For the edge predictor: backward() leaves a gradient in values(), and drop_gradient() removes it.
   void require_gradient() { values_.requires_grad_(); }
@@ -83,13 +104,14 @@ class Flow {
   void changed(int64_t steps);  // after its state was overwritten by that of so many steps
 
  private:
+  // Of the carriers begin .. end; measures [3] as flow_step_ has them.
+  void step_some(int64_t begin, int64_t end, const at::Tensor& residual, const at::Tensor& extra,
+                 const at::Tensor& measures);
+
   FlowOptions options_;
-  int64_t num_edges_;
-  std::vector<EdgeId> carriers_;  // ascending
-  FlowEdges edges_;
-  IncidenceTensors incidence_;
+  FlowTopology topology_;
   at::Tensor values_, first_moment_, second_moment_;
-  at::Tensor transported_;  // S F, unless F changed since
+  at::Tensor all_transported_, transported_;  // S F, unless F changed since, and its rows that are whole
   bool stale_ = true;
   at::Tensor measured_;  // [3]: what flow_step_ returned
 };

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,8 @@
 
 namespace QW_PUBLIC qw {
 
+class TrainingPart;
+
 // What is learned from. Must outlive the learner.
 struct LearnInput {
   const Graph& topology;       // the graph as it was built
@@ -41,7 +44,13 @@ struct LearnInput {
   // By which values were divided before they became `targets`, column by column: metrics are in the units of
   // before. Empty: they were not.
   std::vector<double> units{};
+  // Not null: the graph has other parts, which are learned from elsewhere, and all that is above is of this
+  // one; `topology` is not looked at.
+  const TrainingPart* part = nullptr;
 };
+
+// The labels of some of input's nodes; `known` counts those of all parts.
+LabelTensors labels_of(const LearnInput& input, std::span<const NodeId> nodes);
 
 // A number that was computed on a device and may still be there: to look at it is to wait for it.
 class Measured {
@@ -135,6 +144,8 @@ class Learner {
                const std::string& from);
   // The part of it that predicts: parameters, buffers, the flow.
   std::vector<Buffer> predicting_state() const;
+  // Whether it belongs to nodes or edges, so that each part of a graph has its own.
+  static bool is_of_part(std::string_view state_name);
 
  protected:
   void use_flow(FlowRule rule);  // called by the constructors of solvers that have one
@@ -142,6 +153,10 @@ class Learner {
   at::Tensor forward(bool training, int64_t draw);
   // One step of the network down this gradient of the scores [N, C]; none when the network is fixed.
   void descend(const at::Tensor& scores, const at::Tensor& gradient);
+  // One step of the network with the gradients that backward() left, and one of the flow down this gradient
+  // of the scores [N, C].
+  void step_network();
+  void step_flow(const at::Tensor& gradient);
   // Whether the network came from a file and stays as it is.
   bool network_is_fixed() const { return !input_.network_from.empty(); }
   virtual void restored() {}  // called after the tensors of state() were overwritten

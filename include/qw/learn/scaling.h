@@ -11,6 +11,19 @@
 
 namespace QW_PUBLIC qw {
 
+// What a scaling goes by: sums over the columns of features, which may come in pieces, rows in order. First
+// all pieces are given to add(), then all to add_squares().
+struct ColumnSums {
+  int64_t rows = 0;              // so far
+  std::vector<double> sums;      // [columns]
+  std::vector<double> squares;   // of the differences to the means
+  std::vector<double> zeros;     // that a sparse matrix does not store
+  std::vector<double> speaking;  // 1 where the column speaks for itself: 0 and 1, or counts of words
+
+  void add(const Features& features);
+  void add_squares(const Features& features);
+};
+
 // How features are scaled: "rows" divides each row by its sum, the published preprocessing of bags of words;
 // "columns" brings each column to mean 0 and standard deviation 1, of sparse features to the deviation alone,
 // since a shift would fill them; "none".
@@ -23,6 +36,10 @@ class FeatureScaling {
   FeatureScaling() : kind_("none") {}
   // Learns means and deviations from all nodes of the data; "auto" chooses.
   FeatureScaling(const std::string& kind, const Dataset& trained_on);
+  // The same where others hold the features: those of `sums` if it is there, else no columns are scaled.
+  FeatureScaling(const std::string& kind, const Dataset& about, bool sparse, const ColumnSums& sums);
+  // Whether "kind" would look at the columns of this data.
+  static bool needs_sums(const std::string& kind, const Dataset& about);
   // As kind(), mean() and factor() of another say.
   FeatureScaling(std::string kind, std::vector<double> mean, std::vector<double> factor);
   // Scales features of these or of other nodes.

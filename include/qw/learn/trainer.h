@@ -26,6 +26,7 @@ struct EpochRecord {
 };
 
 class DeviceEpochs;
+class SafetensorsFile;
 class CapturedWork;
 
 // Asked after every epoch, in order.
@@ -84,13 +85,16 @@ class Trainer {
 
  private:
   EpochRecord run_epoch();
+  SafetensorsFile read_checkpoint(const std::filesystem::path& path) const;
+  void take_state(const SafetensorsFile& file, const std::vector<int64_t>& counts, const std::string& from);
   void measure_epoch(const Scores& scores, EpochRecord& record) const;
-  double score_of(const EpochRecord& record) const;  // by the rule
+  void measure_parts(const Scores& scores, EpochRecord& record) const;  // losses and metrics of all together
+  double score_of(const EpochRecord& record) const;                     // by the rule
   bool is_best(const EpochRecord& record) const;
   void keep_best();
   bool should_stop(const EpochRecord& record) const;
   // Nothing to choose by, or nothing to choose: with a fixed network the flow is simply fitted.
-  bool keeps_last() const { return input_.split.val.empty() || !input_.network_from.empty(); }
+  bool keeps_last() const;
   bool by_metric() const { return input_.options.select == "metric"; }
   bool fails(const EpochRecord& record);  // and then it is finished
   bool has_device_metric() const;         // one that there is a kernel for

@@ -18,6 +18,8 @@ struct PropagationMatrix {
   at::Tensor values;      // [entries]
 };
 
+class GraphMatrices;
+
 // The matrices of one graph in one floating-point type, each built when first asked for and kept. Row i
 // gathers from the nodes with an arc into i. All take the weights of the edges, [E] for each edge once,
 // differentiable through the normalisation; an undefined tensor stands for the graph's own weights, or 1
@@ -27,8 +29,10 @@ class GraphTensors {
  public:
   // In the type and on the device of `options`.
   GraphTensors(const Graph& graph, at::TensorOptions options);
+  // Those of one part of a graph; a row of each is a node that the part owns.
+  explicit GraphTensors(std::shared_ptr<GraphMatrices> matrices);
 
-  // N.
+  // N; of a part, the nodes that it owns.
   int64_t num_nodes() const;
   // E; an undirected edge counts once.
   int64_t num_edges() const;
@@ -54,9 +58,15 @@ class GraphTensors {
   // S, for flows on all edges.
   const IncidenceTensors& incidence() const;
 
+  // Of a part: [N] int64, the numbers of its nodes in the whole, by which random numbers are drawn. Undefined
+  // where the graph is whole.
+  at::Tensor row_numbers() const;
+  // Of a part: these rows [N, C] and behind them those of the nodes of other parts that its edges lead to;
+  // all parts call it together. Where the graph is whole, the rows themselves.
+  at::Tensor beside(const at::Tensor& own) const;
+
  private:
-  struct Storage;
-  std::shared_ptr<Storage> storage_;
+  std::shared_ptr<GraphMatrices> matrices_;
 };
 
 }  // namespace qw

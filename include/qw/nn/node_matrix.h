@@ -20,6 +20,9 @@ class NodeMatrix {
   NodeMatrix(at::Tensor rows);  // NOLINT(google-explicit-constructor): a matrix is a matrix
   // The features of a data set, sparse when they are.
   NodeMatrix(const Features& features, const at::TensorOptions& options);
+  // Of the nodes of one part: firsts [N] int64 says how many numbers of a sparse matrix stand before those of
+  // each row in the whole, so that dropout is that of the whole.
+  NodeMatrix(const Features& features, const at::TensorOptions& options, at::Tensor firsts);
 
   // N.
   int64_t rows() const;
@@ -51,6 +54,7 @@ class NodeMatrix {
     int64_t columns;
   };
   std::shared_ptr<const Sparse> sparse_;
+  at::Tensor firsts_;  // of a part
   at::Tensor values_;  // the dense matrix, or the non-zeros
 };
 

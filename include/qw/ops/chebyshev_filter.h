@@ -18,7 +18,8 @@ namespace QW_PUBLIC qw {
 // x [N, C], coefficients [K + 1], values [entries]: float32 or float64, all of one type. Gradients for all
 // three, each made only when asked for: K propagations with the transpose; for `values` the sum over k of
 // products as in spmm. Keeps the K + 1 terms [N, C] for the backward pass when a gradient is asked for. The
-// same bits for any number of threads. O(K entries C). Throws c10::Error as spmm does.
+// same bits for any number of threads. O(K entries C). Throws c10::Error as spmm does. With pattern.others
+// all parts call it together, as spmm; the gradient for the coefficients is what own rows add to it.
 at::Tensor chebyshev_filter(const SparsePattern& pattern, const at::Tensor& values,
                             const at::Tensor& coefficients, const at::Tensor& x);
 

@@ -13,6 +13,9 @@ struct DropoutKey {
   int64_t seed = 0;   // any
   int64_t epoch = 0;  // in [0, 2^32)
   int64_t layer = 0;  // in [0, 2^32)
+  // [R] int64 on the CPU: the values [R, C] are these rows of a larger matrix, and have its mask. Undefined:
+  // they are all there is.
+  at::Tensor rows{};
 };
 
 // values, of any shape, float32 or float64 -> the same shape, contiguous. Element i in row-major order is
@@ -23,5 +26,11 @@ struct DropoutKey {
 // is summed: the same bits for any number of threads. O(elements), no memory but the result (non-contiguous
 // values are copied). Throws c10::Error on a type, p, epoch or layer out of range.
 at::Tensor dropout(const at::Tensor& values, double p, const DropoutKey& key);
+
+// The same of values [begins[R]] that are rows of a longer list, row r being its elements firsts[r],
+// firsts[r] + 1, ...: their mask is that of the whole list. begins [R + 1] and firsts [R] are int64, on the
+// CPU as the values are; key.rows has no use.
+at::Tensor dropout_of_rows(const at::Tensor& values, const at::Tensor& begins, const at::Tensor& firsts,
+                           double p, const DropoutKey& key);
 
 }  // namespace qw

@@ -3,9 +3,23 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+
 #include "qw/core/export.h"
 
 namespace QW_PUBLIC qw {
+
+// Of a matrix of which several parts have some rows each: brings rows that others have.
+class RowExchange {
+ public:
+  RowExchange() = default;
+  RowExchange(const RowExchange&) = delete;
+  RowExchange& operator=(const RowExchange&) = delete;
+  virtual ~RowExchange() = default;
+
+  // Own rows [R, C] and behind them those of others that columns name. All parts call it together.
+  virtual at::Tensor beside(const at::Tensor& own) const = 0;
+};
 
 // Where the entries of a sparse matrix [R, K] are, and of its transpose: kept once, since the backward pass
 // needs both. All on one device, contiguous. For a symmetric matrix the transpose is the matrix itself: see
@@ -17,6 +31,12 @@ struct SparsePattern {
   at::Tensor transposed_columns;  // [entries] int32
   at::Tensor order;  // [entries] int64: entry k of the transpose is entry order[k] of the matrix; or [0]: the
                      // same entry
+
+  // Of one part of a larger square matrix, on the CPU: its own rows, whose columns are numbers of rows as
+  // others->beside() gives them, and the same rows of the transpose, whose values are given here, since some
+  // of them belong to other parts. They are constants. Null and undefined: the matrix is whole.
+  std::shared_ptr<const RowExchange> others{};
+  at::Tensor transposed_values{};  // [entries of the transpose]
 
   // The pattern of a matrix that equals its transpose, values included: nothing is stored twice.
   static SparsePattern symmetric(const at::Tensor& offsets, const at::Tensor& columns);
@@ -35,6 +55,9 @@ struct SparsePattern {
 // An `addend` [R, C] is added to the product on the way, and has the gradient that comes in. It may be
 // `dense` itself, for the sum of a node and its neighbours: then the gradient for `dense` has both parts, in
 // one pass.
+//
+// With pattern.others all parts call it together, in the order of their backward passes too; `dense` has own
+// rows, and a row of the result has the bits that the whole matrix would give it.
 at::Tensor spmm(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
                 const at::Tensor& addend = {});
 

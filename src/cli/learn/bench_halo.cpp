@@ -8,6 +8,7 @@
 #include "comm/halo.h"
 #include "comm/parts.h"
 #include "core/text.h"
+#include "distributed/part_graph.h"
 #include "qw/core/error.h"
 #include "qw/data/partition.h"
 
@@ -27,22 +28,6 @@ struct HaloCost {
   double seconds = 0;
 };
 
-HaloPlan plan_of(const Part& part) {
-  HaloPlan plan;
-  plan.own = part.own();
-  std::vector<int64_t> rows;
-  for (size_t other = 0; other + 1 < part.begins.size(); ++other) {
-    const auto number = static_cast<int64_t>(other);
-    const std::span<const NodeId> sent = part.sent_to(number);
-    rows.insert(rows.end(), sent.begin(), sent.end());
-    plan.sent.push_back(static_cast<int64_t>(sent.size()));
-    const Part::Rows received = part.received_from(number);
-    plan.received.push_back(received.end - received.begin);
-  }
-  plan.sent_rows = at::tensor(rows, at::kLong);
-  return plan;
-}
-
 // Numbers that say of which node and column they are.
 at::Tensor rows_of(const Part& part, int64_t count, int64_t columns) {
   constexpr int64_t kDifferent = 1 << 20;  // numbers that float32 holds
@@ -59,7 +44,7 @@ at::Tensor rows_of(const Part& part, int64_t count, int64_t columns) {
 HaloCost measure_part(Comm& parts, int processes, const PartitionManifest& manifest,
                       const HaloOptions& options) {
   const Part part = open_part(manifest, parts.rank());
-  const HaloPlan plan = plan_of(part);
+  const HaloPlan plan = halo_plan(part);
   int process = 0;
   while (parts_of(process, processes, parts.size()).end <= parts.rank()) ++process;
   const PartRange here = parts_of(process, processes, parts.size());
@@ -101,17 +86,10 @@ void print(const HaloCost& cost, int parts, int processes, const HaloOptions& op
       human_bytes(static_cast<double>(bytes_of(cost.remote_rows))), 1e3 * cost.seconds));
 }
 
-void check_processes(const HaloOptions& options, int64_t parts, int64_t processes) {
-  if (processes <= parts) return;
-  fail_usage(fmt::format("{} has {} parts, too few for {} processes", options.partition, parts, processes));
-}
-
 void bench_halo(const HaloOptions& options, const GlobalOptions& global) {
   const PartitionManifest manifest = open_partition(options.partition);
   const auto parts = static_cast<int>(manifest.count());
-  check_processes(options, parts, options.processes.processes);
-  const std::unique_ptr<Comm> comm = join_processes(options.processes, {{"partition", manifest.id}}, global);
-  check_processes(options, parts, comm->size());
+  const std::unique_ptr<Comm> comm = join_processes_of(manifest, options.processes, global);
   prepare_libtorch();
   run_parts(*comm, parts, [&](Comm& part) {
     const HaloCost cost = measure_part(part, comm->size(), manifest, options);

@@ -55,6 +55,24 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
   return join(*place, all, static_cast<double>(options.wait));
 }
 
+bool has_several_processes(const ProcessOptions& options) {
+  const std::optional<Place> place = place_from_environment();
+  return options.processes > 1 || (place && place->size > 1);
+}
+
+std::unique_ptr<Comm> join_processes_of(const PartitionManifest& manifest, const ProcessOptions& options,
+                                        const GlobalOptions& global) {
+  const auto check = [&](int64_t processes) {
+    if (processes <= manifest.count()) return;
+    fail_usage(fmt::format("{} has {} parts, too few for {} processes", manifest.folder.string(),
+                           manifest.count(), processes));
+  };
+  check(options.processes);
+  std::unique_ptr<Comm> comm = join_processes(options, {{"partition", manifest.id}}, global);
+  check(comm->size());
+  return comm;
+}
+
 double median_seconds(Comm& comm, double seconds, const std::function<void()>& work) {
   constexpr double kFewest = 3, kMost = 1e6;
   comm.barrier();

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "comm/comm.h"
+#include "qw/data/partition.h"
 
 namespace qw::cli {
 
@@ -20,6 +21,13 @@ void add_process_options(FieldTable& table, ProcessOptions& options);
 // machine share its cores, unless --threads says how many each takes. All must have `agreement` in common.
 std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreement& agreement,
                                      const GlobalOptions& global);
+
+// Those of a partition, of which each must have a part at least.
+std::unique_ptr<Comm> join_processes_of(const PartitionManifest& manifest, const ProcessOptions& options,
+                                        const GlobalOptions& global);
+
+// Whether there are more than this process, or will be.
+bool has_several_processes(const ProcessOptions& options);
 
 // The median time of one call that all processes make together, in about so many seconds.
 double median_seconds(Comm& comm, double seconds, const std::function<void()>& work);

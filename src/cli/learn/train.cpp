@@ -10,6 +10,7 @@
 #include "cli/learn/dry_run.h"
 #include "cli/learn/open_run.h"
 #include "cli/learn/options_text.h"
+#include "cli/learn/processes.h"
 #include "cli/learn/report_nodes.h"
 #include "cli/learn/train_progress.h"
 #include "cli/learn/train_text.h"
@@ -18,8 +19,10 @@
 #include "cli/program.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/progress.h"
 #include "core/text.h"
 #include "data/load_fields.h"
+#include "distributed/train_partition.h"
 #include "learn/learn_options.h"
 #include "learn/run_files.h"
 #include "nn/model_options.h"
@@ -42,6 +45,7 @@ struct TrainArguments {
   std::string presets;
   std::string report;
   bool dry_run = false;
+  ProcessOptions processes;
 };
 
 constexpr const char* kAutomatic = "auto";
@@ -175,27 +179,32 @@ Dataset load_for(const std::string& folder, const TrainArguments& arguments) {
   return dataset;
 }
 
-// What is asked for, and the data.
-Dataset complete_request(const CLI::App& command, TrainArguments& arguments) {
+// What is asked for, by which data.
+void complete_request(const CLI::App& command, TrainArguments& arguments) {
+  TrainRequest& request = arguments.request;
   if (!arguments.resume.empty()) {
-    refuse_beside(command, "--resume", "a training goes on as it began",
-                  [](const std::string& name) { return name == "--report" || name == "--log-dir"; });
+    refuse_beside(command, "--resume", "a training goes on as it began", [](const std::string& name) {
+      return name == "--report" || name == "--log-dir" || name == "--processes" || name == "--wait";
+    });
     if (std::filesystem::exists(std::filesystem::path(arguments.resume) / "search"))
       fail_usage(fmt::format("qw train: {} is a folder of qw fit, which goes on by its own command",
                              arguments.resume));
     arguments.out = arguments.resume;
-    arguments.request = read_request(arguments.resume);
-    return load_for(arguments.resume, arguments);
+    request = read_request(arguments.resume);
+    return;
   }
-  if (!arguments.request.refit_flow.empty()) {
-    const std::string folder = arguments.request.refit_flow;
-    arguments.request = refit_request(command, arguments);
-    Dataset dataset = load_for(folder, arguments);
-    if (names_data(arguments.data)) arguments.request.data = data_json(arguments.data);
-    return dataset;
+  if (!request.refit_flow.empty()) {
+    request = refit_request(command, arguments);
+    if (names_data(arguments.data)) request.data = data_json(arguments.data);
+    return;
   }
   if (!arguments.preset.empty() && arguments.preset != kAutomatic) use_named_preset(command, arguments);
-  arguments.request.data = data_json(arguments.data);
+  request.data = data_json(arguments.data);
+}
+
+Dataset load_data(const TrainArguments& arguments) {
+  if (!arguments.resume.empty()) return load_for(arguments.resume, arguments);
+  if (!arguments.request.refit_flow.empty()) return load_for(arguments.request.refit_flow, arguments);
   return load(arguments.data);
 }
 
@@ -236,20 +245,22 @@ void suit_request(const CLI::App& command, const Dataset& dataset, TrainArgument
   refuse_ignored(arguments);
 }
 
+using Progress = std::function<bool(const TrainProgress&)>;
+
 // Until it is done, or until Ctrl-C; then it says what is kept.
-std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArguments& arguments, bool may_draw) {
+std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArguments& arguments, bool may_draw,
+                                     const std::function<std::vector<RunResult>(const Progress&)>& work) {
   const Interrupt interrupt;
   const MetricInfo& metric = find_metric(dataset.targets.task, arguments.request.learn.metric);
   std::optional<TrainingLog> log;
   if (!arguments.log_dir.empty()) log.emplace(arguments.log_dir, arguments.request, metric.name);
   try {
     TrainingReport report(metric, may_draw);
-    std::vector<RunResult> results =
-        train(dataset, arguments.request, arguments.out, [&](const TrainProgress& progress) {
-          report.show(progress);
-          if (log) log->add(progress);
-          return !Interrupt::happened();
-        });
+    std::vector<RunResult> results = work([&](const TrainProgress& progress) {
+      report.show(progress);
+      if (log) log->add(progress);
+      return !Interrupt::happened();
+    });
     if (log) log->complete(arguments.out);
     return results;
   } catch (const TrainingStopped&) {
@@ -262,27 +273,102 @@ std::vector<RunResult> train_or_stop(const Dataset& dataset, const TrainArgument
   }
 }
 
+// By a process that is not the first.
+std::vector<RunResult> train_silently(const std::function<std::vector<RunResult>(const Progress&)>& work) {
+  const Interrupt interrupt;
+  try {
+    return work({});
+  } catch (const TrainingStopped&) {
+    throw CLI::RuntimeError(kInterruptedExit);
+  }
+}
+
+void show_results(const Dataset& dataset, const TrainArguments& arguments,
+                  const std::vector<RunResult>& results, bool json) {
+  for (const std::string& warning : result_warnings(dataset, arguments.request, results))
+    say("warning: " + warning);
+  const std::string page = report_file("qw train", arguments.report, arguments.out);
+  if (!page.empty()) write_file_atomically(page, explained_report(arguments.out));
+  if (!json) return print_text(training_text(dataset, arguments.request, results, arguments.out));
+  nlohmann::ordered_json document = summary_json(arguments.request, dataset, results);
+  document["peak_rss_mb"] = peak_rss_mb();
+  print_json(document);
+}
+
+// Empty where the data is none.
+std::string partition_of(const TrainArguments& arguments) {
+  const nlohmann::ordered_json& json = arguments.request.data;
+  if (json.is_null()) return "";
+  const DataArguments data = data_from_json(json, "config.json");
+  return data.load.edges.empty() && is_partition(data.what) ? data.what : "";
+}
+
+// Whether a partition is trained part by part; else one process joins it.
+bool goes_by_parts(const TrainArguments& arguments, const std::string& partition) {
+  if (partition.empty()) {
+    if (has_several_processes(arguments.processes))
+      fail_usage(
+          "qw train: several processes train a partition of the data; make one with qw data partition");
+    return false;
+  }
+  std::string joined = needs_joined_graph(arguments.request);
+  if (arguments.preset == kAutomatic) joined = "--preset auto";
+  if (arguments.dry_run) joined = "--dry-run";
+  const std::string option = given_option(data_from_json(arguments.request.data, "config.json").load);
+  if (!option.empty()) joined = option;
+  if (joined.empty()) return true;
+  if (has_several_processes(arguments.processes))
+    fail_usage(fmt::format("qw train: {} needs the whole graph in one process", joined));
+  say(fmt::format("{}: the parts of {} are joined", joined, partition));
+  return false;
+}
+
+// All processes work; the first one speaks.
+void train_parts(const CLI::App& command, TrainArguments& arguments, const std::string& partition,
+                 const GlobalOptions& global) {
+  const PartitionManifest manifest = open_partition(partition);
+  std::unique_ptr<Comm> comm = join_processes_of(manifest, arguments.processes, global);
+  const bool speaks = comm->rank() == 0;
+  if (!speaks) set_quiet(true);
+  const Dataset labels = labels_of_partition(manifest);
+  suit_request(command, labels, arguments);
+  report_file("qw train", arguments.report, arguments.out);  // refused before anything is trained
+  const auto work = [&](const Progress& progress) {
+    const PartitionTraining training{manifest,
+                                     labels,
+                                     arguments.request,
+                                     arguments.out,
+                                     [](const FeatureScaling& scaling) {
+                                       if (scaling.kind() != "none") say(scaling.summary());
+                                     },
+                                     progress};
+    std::optional<std::vector<RunResult>> results = train_partition(*comm, training);
+    if (results) return *std::move(results);
+    comm.reset();  // all have stopped, and none takes that for an error
+    throw TrainingStopped();
+  };
+  const std::vector<RunResult> results =
+      speaks ? train_or_stop(labels, arguments, !global.json, work) : train_silently(work);
+  if (speaks) show_results(labels, arguments, results, global.json);
+}
+
 void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
   prepare_libtorch();
-  const Dataset dataset = complete_request(command, arguments);
+  complete_request(command, arguments);
   arguments.request.command = command_line();
+  const std::string partition = partition_of(arguments);
+  if (goes_by_parts(arguments, partition)) return train_parts(command, arguments, partition, global);
+  const Dataset dataset = load_data(arguments);
   suit_request(command, dataset, arguments);
-  const std::string page = report_file("qw train", arguments.report, arguments.out);
+  report_file("qw train", arguments.report, arguments.out);
   if (arguments.dry_run) return print_dry_run(dataset, arguments.request, global.json);
   device_of(arguments.request);  // refused before anything is chosen
   const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
   if (!goes_on) say_what_is_guessed(dataset, arguments.request);
-  const std::vector<RunResult> results = train_or_stop(dataset, arguments, !global.json);
-  for (const std::string& warning : result_warnings(dataset, arguments.request, results))
-    say("warning: " + warning);
-  if (!page.empty()) write_file_atomically(page, explained_report(arguments.out));
-  if (!global.json) {
-    print_text(training_text(dataset, arguments.request, results, arguments.out));
-    return;
-  }
-  nlohmann::ordered_json document = summary_json(arguments.request, dataset, results);
-  document["peak_rss_mb"] = peak_rss_mb();
-  print_json(document);
+  const std::vector<RunResult> results = train_or_stop(
+      dataset, arguments, !global.json,
+      [&](const Progress& progress) { return train(dataset, arguments.request, arguments.out, progress); });
+  show_results(dataset, arguments, results, global.json);
 }
 
 }  // namespace
@@ -353,6 +439,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
             "presets that qw sweep presets wrote, instead of qw's own");
   table.add("dry_run", arguments->dry_run,
             "say what would be done and how much memory it takes; run nothing");
+  add_process_options(table, arguments->processes);
   add_options(*command, table);
   add_report_option(*command, arguments->report);
   add_options(*command, model_fields(request.model_options));

@@ -6,6 +6,7 @@
 #include "core/mapped_file.h"
 #include "core/sha256.h"
 #include "data/partition/part_format.h"
+#include "data/schema/row_hashes.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -119,18 +120,39 @@ class FeatureGatherer {
   std::vector<int32_t> indices_;
 };
 
-// Every edge comes from the part of its head.
-void append_edges(const Part& part, EdgeList& edges) {
-  const auto original = [&](NodeId row) {
-    return row < part.own() ? part.original[row] : part.halo_original[row - part.own()];
-  };
-  for (size_t e = 0; e < part.heads.size(); ++e) {
-    if (!part.owns_edge(static_cast<int64_t>(e))) continue;
-    edges.heads.push_back(original(part.heads[e]));
-    edges.tails.push_back(original(part.tails[e]));
-    if (!part.costs.empty()) edges.costs.push_back(part.costs[e]);
-    if (!part.weights.empty()) edges.weights.push_back(part.weights[e]);
+// Edges and ids of all parts; every edge comes from the part of its head.
+struct Joined {
+  EdgeList edges;
+  std::vector<std::string> ids;
+
+  explicit Joined(const PartitionManifest& manifest) {
+    edges.num_nodes = manifest.nodes;
+    if (manifest.has_ids) ids.resize(manifest.nodes);
   }
+
+  void take(const Part& part) {
+    const auto original = [&](NodeId row) {
+      return row < part.own() ? part.original[row] : part.halo_original[row - part.own()];
+    };
+    for (size_t e = 0; e < part.heads.size(); ++e) {
+      if (!part.owns_edge(static_cast<int64_t>(e))) continue;
+      edges.heads.push_back(original(part.heads[e]));
+      edges.tails.push_back(original(part.tails[e]));
+      if (!part.costs.empty()) edges.costs.push_back(part.costs[e]);
+      if (!part.weights.empty()) edges.weights.push_back(part.weights[e]);
+    }
+    for (NodeId row = 0; row < part.own() && !ids.empty(); ++row) ids[part.original[row]] = part.node_id(row);
+  }
+
+  Graph graph(const PartitionManifest& manifest) {
+    return Graph::build(std::move(edges), {manifest.directed, EdgePolicy::kKeep, EdgePolicy::kKeep, false});
+  }
+};
+
+std::vector<Part> open_parts(const PartitionManifest& manifest) {
+  std::vector<Part> parts;
+  for (int64_t number = 0; number < manifest.count(); ++number) parts.push_back(open_part(manifest, number));
+  return parts;
 }
 
 }  // namespace
@@ -197,30 +219,56 @@ Dataset partition_labels(const PartitionManifest& manifest) {
   return dataset;
 }
 
+Features features_of(const Part& part, std::vector<std::string> names) {
+  const FeatureRows& rows = part.features;
+  Features features;
+  features.rows = rows.columns == 0 ? 0 : rows.rows;
+  features.columns = rows.columns;
+  features.sparse = rows.sparse;
+  features.dense.assign(rows.dense.begin(), rows.dense.end());
+  features.offsets.assign(rows.offsets.begin(), rows.offsets.end());
+  features.indices.assign(rows.indices.begin(), rows.indices.end());
+  features.values.assign(rows.values.begin(), rows.values.end());
+  features.names = std::move(names);
+  return features;
+}
+
 Dataset join_partition(const PartitionManifest& manifest) {
   Dataset dataset = partition_labels(manifest);
-  EdgeList edges;
-  edges.num_nodes = manifest.nodes;
   FeatureGatherer features(manifest);
-  if (manifest.has_ids) dataset.node_ids.resize(manifest.nodes);
-  std::vector<Part> parts;
-  for (int64_t number = 0; number < manifest.count(); ++number) {
-    parts.push_back(open_part(manifest, number));
-    features.count(parts.back());
-  }
+  std::vector<Part> parts = open_parts(manifest);
+  for (const Part& part : parts) features.count(part);
   features.begin();
+  Joined joined(manifest);
   for (const Part& part : parts) {
-    append_edges(part, edges);
+    joined.take(part);
     features.take(part);
-    for (NodeId row = 0; row < part.own() && manifest.has_ids; ++row)
-      dataset.node_ids[part.original[row]] = part.node_id(row);
   }
   parts.clear();
-  dataset.graph =
-      Graph::build(std::move(edges), {manifest.directed, EdgePolicy::kKeep, EdgePolicy::kKeep, false});
+  dataset.node_ids = std::move(joined.ids);
+  dataset.graph = joined.graph(manifest);
   dataset.features = features.finish(manifest.nodes, manifest.schema.feature_names);
   check_consistent(dataset);
   return dataset;
+}
+
+TrainedOn remember(const PartitionManifest& manifest, std::vector<Split> splits, std::string split) {
+  TrainedOn trained_on;
+  trained_on.schema = manifest.schema;
+  trained_on.targets = partition_labels(manifest).targets;
+  trained_on.feature_rows.resize(manifest.schema.features > 0 ? manifest.nodes : 0);
+  Joined joined(manifest);
+  for (int64_t number = 0; number < manifest.count(); ++number) {
+    const Part part = open_part(manifest, number);
+    joined.take(part);
+    const std::vector<uint64_t> rows = row_hashes(features_of(part, manifest.schema.feature_names));
+    for (size_t row = 0; row < rows.size(); ++row) trained_on.feature_rows[part.original[row]] = rows[row];
+  }
+  trained_on.node_ids = std::move(joined.ids);
+  trained_on.graph = joined.graph(manifest);
+  trained_on.splits = std::move(splits);
+  trained_on.split = std::move(split);
+  return trained_on;
 }
 
 }  // namespace qw

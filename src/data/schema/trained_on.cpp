@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "data/formats/node_ids.h"
 #include "data/formats/node_text.h"
+#include "data/schema/row_hashes.h"
 
 namespace qw {
 namespace {
@@ -27,26 +28,6 @@ uint64_t hash_of(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return mixed(hash);
-}
-
-// A sum over the numbers that are not 0, so that the order of columns does not count.
-std::vector<uint64_t> row_hashes(const Features& features) {
-  std::vector<uint64_t> columns(features.columns), rows(features.rows, 0);
-  for (int64_t column = 0; column < features.columns; ++column)
-    columns[column] = features.names.empty() ? mixed(column + 1) : hash_of(features.names[column]);
-  const auto add = [&](int64_t row, int64_t column, float value) {
-    if (value != 0.0f) rows[row] += mixed(columns[column] ^ std::bit_cast<uint32_t>(value));
-  };
-  for (int64_t row = 0; row < features.rows; ++row) {
-    if (features.sparse) {
-      for (int64_t at = features.offsets[row]; at < features.offsets[row + 1]; ++at)
-        add(row, features.indices[at], features.values[at]);
-    } else {
-      for (int64_t column = 0; column < features.columns; ++column)
-        add(row, column, features.dense[row * features.columns + column]);
-    }
-  }
-  return rows;
 }
 
 // 1.0 is 1, as where edges meet a node table, unless that would make one id of two.
@@ -192,6 +173,26 @@ std::string split_bytes(const Split& split, const std::vector<NodeId>& rank) {
 }
 
 }  // namespace
+
+// A sum over the numbers that are not 0, so that the order of columns does not count.
+std::vector<uint64_t> row_hashes(const Features& features) {
+  std::vector<uint64_t> columns(features.columns), rows(features.rows, 0);
+  for (int64_t column = 0; column < features.columns; ++column)
+    columns[column] = features.names.empty() ? mixed(column + 1) : hash_of(features.names[column]);
+  const auto add = [&](int64_t row, int64_t column, float value) {
+    if (value != 0.0f) rows[row] += mixed(columns[column] ^ std::bit_cast<uint32_t>(value));
+  };
+  for (int64_t row = 0; row < features.rows; ++row) {
+    if (features.sparse) {
+      for (int64_t at = features.offsets[row]; at < features.offsets[row + 1]; ++at)
+        add(row, features.indices[at], features.values[at]);
+    } else {
+      for (int64_t column = 0; column < features.columns; ++column)
+        add(row, column, features.dense[row * features.columns + column]);
+    }
+  }
+  return rows;
+}
 
 std::string TrainedOn::node_id(NodeId node) const {
   return node_ids.empty() ? std::to_string(node) : node_ids[node];

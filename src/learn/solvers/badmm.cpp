@@ -20,7 +20,7 @@ class Badmm : public Learner {
     if (network_is_fixed())
       fail_usage("solver badmm learns the network; use proximal or exact to fit the flow alone");
     use_flow(FlowRule::kSubgradient);
-    const int64_t nodes = input.topology.num_nodes();
+    const int64_t nodes = input.graph.num_nodes();
     const int64_t columns = input.targets.width;
     dual_ = at::zeros({nodes, columns}, input.graph.options());
     if (input.options.dual == "carried") set_labels(nodes, columns);
@@ -34,7 +34,7 @@ class Badmm : public Learner {
       const at::Tensor scores = forward(true, first_draw + j);
       report = step_of(scores);
       scores.backward(residual_);
-      optimizer_->step();
+      step_network();
       if (predictor_) flow_->drop_gradient();  // the flow has its own steps
     }
     at::Tensor scores;
@@ -45,7 +45,7 @@ class Badmm : public Learner {
       if (predictor_) scores.backward(residual_);
       model_->parameters().drop_gradients();
       predictor_parameters_.drop_gradients();
-      flow_->step(residual_);
+      step_flow(residual_);
     }
     update_dual(scores.detach());
     return report;

@@ -18,7 +18,7 @@ class Bregman : public Learner {
     const auto [value, gradient] = weighed(scores, input_.options.lambda);
     StepReport report = report_with_flow(value);
     descend(scores, gradient);
-    flow_->step(gradient);
+    step_flow(gradient);
     return report;
   }
 

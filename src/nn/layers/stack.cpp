@@ -11,7 +11,7 @@
 namespace qw {
 
 DropoutKey dropout_key(const ModelInput& input, DropoutPlace place, int64_t layer) {
-  return {input.seed, input.epoch, static_cast<int64_t>(place) + layer};
+  return {input.seed, input.epoch, static_cast<int64_t>(place) + layer, input.graph.row_numbers()};
 }
 
 bool is_constant(const ModelInput& input, const NodeMatrix& x) {

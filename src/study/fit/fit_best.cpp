@@ -112,7 +112,7 @@ void write_summary_of(const Dataset& dataset, const FitBestOptions& options, con
   summary["config"]["request"]["model"] = "qw fit";
   summary["config"]["learn"]["solver"] = "ensemble";
   summary["warnings"] = result.warnings;
-  write_summary(folder, summary, remember(dataset, {given}, options.split));
+  write_summary(folder, summary, fingerprint(remember(dataset, {given}, options.split)));
 }
 
 class Assembly {

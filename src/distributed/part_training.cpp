@@ -1,0 +1,168 @@
+#include "distributed/part_training.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "nn/tensors.h"
+
+namespace qw {
+namespace {
+
+// Where one part has so many rows and all others none.
+std::vector<int64_t> only(int part, int parts, int64_t rows) {
+  std::vector<int64_t> counts(parts, 0);
+  counts[part] = rows;
+  return counts;
+}
+
+// The rows of a part's own nodes that are among `nodes`, which go by the numbers of the data.
+std::vector<NodeId> own_rows(const Part& part, const std::vector<NodeId>& nodes, int64_t all_nodes) {
+  std::vector<char> among(all_nodes, 0);
+  for (const NodeId node : nodes) among[node] = 1;
+  std::vector<NodeId> rows;
+  for (int64_t row = 0; row < part.own(); ++row) {
+    if (among[part.original[row]]) rows.push_back(static_cast<NodeId>(row));
+  }
+  return rows;
+}
+
+// S of edges whose ends are rows; arcs stand in the order of the edges' numbers.
+IncidenceTensors incidence_of(const std::vector<NodeId>& heads, const std::vector<NodeId>& tails,
+                              const std::vector<EdgeId>& numbers, int64_t rows) {
+  std::vector<int64_t> offsets(rows + 1, 0), by_number(numbers.size());
+  for (const NodeId head : heads) ++offsets[head + 1];
+  for (const NodeId tail : tails) ++offsets[tail + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  std::iota(by_number.begin(), by_number.end(), int64_t{0});
+  std::sort(by_number.begin(), by_number.end(),
+            [&](int64_t a, int64_t b) { return numbers[a] < numbers[b]; });
+  std::vector<int64_t> next(offsets.begin(), offsets.end() - 1), arcs(2 * heads.size());
+  for (const int64_t edge : by_number) {
+    arcs[next[heads[edge]]++] = edge;
+    arcs[next[tails[edge]]++] = -1 - edge;
+  }
+  return {tensor_of(heads), tensor_of(tails), tensor_of(offsets), tensor_of(arcs)};
+}
+
+}  // namespace
+
+PartTraining::PartTraining(Comm& parts, const PartitionManifest& manifest, const Part& part,
+                           const RunLabels& labels)
+    : parts_(parts), manifest_(manifest), part_(part), labels_(labels) {
+  order_ = at_first(tensor_of(part.original).to(at::kLong));
+}
+
+at::Tensor PartTraining::sum(const at::Tensor& mine) const {
+  const at::Tensor all =
+      parts_.gather(mine.unsqueeze(0).contiguous(), std::vector<int64_t>(parts_.size(), 1));
+  at::Tensor total = all[0].clone();
+  for (int64_t part = 1; part < all.size(0); ++part) total.add_(all[part]);
+  return total;
+}
+
+std::vector<int64_t> PartTraining::counts_of(int64_t mine) const {
+  const at::Tensor all =
+      parts_.gather(at::full({1}, mine, at::kLong), std::vector<int64_t>(parts_.size(), 1)).contiguous();
+  return {all.data_ptr<int64_t>(), all.data_ptr<int64_t>() + all.numel()};
+}
+
+at::Tensor PartTraining::at_first(const at::Tensor& rows) const {
+  const std::vector<int64_t> counts = counts_of(rows.size(0));
+  std::vector<int64_t> shape = rows.sizes().vec();
+  shape[0] = is_first() ? std::accumulate(counts.begin(), counts.end(), int64_t{0}) : 0;
+  const at::Tensor all = at::empty(shape, rows.options().requires_grad(false));
+  parts_.exchange(all, is_first() ? counts : std::vector<int64_t>(parts_.size(), 0),
+                  rows.detach().contiguous(), only(0, parts_.size(), rows.size(0)));
+  return all;
+}
+
+at::Tensor PartTraining::own_of(const at::Tensor& rows, int64_t count) const {
+  const std::vector<int64_t> counts = counts_of(count);
+  const int64_t begin = std::accumulate(counts.begin(), counts.begin() + parts_.rank(), int64_t{0});
+  return rows.narrow(0, std::min(begin, rows.size(0)),
+                     std::min(count, rows.size(0) - std::min(begin, rows.size(0))));
+}
+
+std::string PartTraining::broadcast(const std::string& text) const {
+  const at::Tensor size = at::full({1}, static_cast<int64_t>(text.size()), at::kLong);
+  broadcast(size);
+  const at::Tensor bytes = at::empty({size.item<int64_t>()}, at::kByte);
+  auto* characters = reinterpret_cast<char*>(bytes.data_ptr<uint8_t>());
+  if (is_first()) std::copy(text.begin(), text.end(), characters);
+  broadcast(bytes);
+  return {characters, static_cast<size_t>(bytes.numel())};
+}
+
+ModelShape PartTraining::shape(int64_t inputs, int64_t outputs) const {
+  int64_t entries = part_.own();
+  for (size_t e = 0; e < part_.heads.size(); ++e) {
+    const bool loop = part_.heads[e] == part_.tails[e];
+    if (!loop && part_.heads[e] < part_.own()) ++entries;
+    if (!loop && !part_.directed && part_.tails[e] < part_.own()) ++entries;
+  }
+  return {manifest_.nodes, sum(at::scalar_tensor(entries, at::kLong)).item<int64_t>(), inputs, outputs};
+}
+
+std::vector<char> PartTraining::trains() const {
+  std::vector<char> in_data(manifest_.nodes, 0), by_row;
+  for (const NodeId node : labels_.split.train) in_data[node] = 1;
+  for (const NodeId node : part_.original) by_row.push_back(in_data[node]);
+  for (const NodeId node : part_.halo_original) by_row.push_back(in_data[node]);
+  return by_row;
+}
+
+FlowTopology PartTraining::flow_topology(bool all_edges) const {
+  const std::vector<char> trains = this->trains();
+  FlowTopology topology;
+  topology.num_edges = manifest_.edges;
+  topology.directed = part_.directed;
+  topology.nodes = part_.own();
+  std::vector<NodeId> heads, tails;
+  std::vector<double> costs;
+  for (const bool own : {true, false}) {
+    for (size_t e = 0; e < part_.heads.size(); ++e) {
+      const NodeId head = part_.heads[e], tail = part_.tails[e];
+      if (part_.owns_edge(static_cast<int64_t>(e)) != own) continue;
+      if (!all_edges && !trains[head] && !trains[tail]) continue;
+      topology.carriers.push_back(part_.edges[e]);
+      heads.push_back(head);
+      tails.push_back(tail);
+      if (!part_.costs.empty()) costs.push_back(part_.costs[e]);
+    }
+    if (own) topology.counted = std::ssize(topology.carriers);
+  }
+  topology.incidence = incidence_of(heads, tails, topology.carriers, std::ssize(trains));
+  topology.edges = {topology.incidence.heads, topology.incidence.tails, tensor_of(costs).to(at::kFloat)};
+  return topology;
+}
+
+at::Tensor PartTraining::placed(const at::Tensor& rows) const {
+  const at::Tensor all = at_first(rows);
+  return is_first() ? at::empty_like(all).index_copy_(0, order_, all) : all;
+}
+
+Scores PartTraining::in_order(const Scores& own) const {
+  const bool has_transport = own.transport.numel() != 0 || own.transport.dim() == 2;
+  return {placed(own.network), has_transport ? placed(own.transport) : own.transport, own.in_label_space};
+}
+
+Targets PartTraining::own_targets() const {
+  const Targets& all = labels_.targets;
+  Targets own{all.task, all.width, {}, {}, all.names};
+  for (const NodeId node : part_.original) {
+    if (!all.classes.empty()) own.classes.push_back(all.classes[node]);
+    const auto row = all.values.begin() + (all.values.empty() ? 0 : node * all.width);
+    own.values.insert(own.values.end(), row, row + (all.values.empty() ? 0 : all.width));
+  }
+  return own;
+}
+
+Split PartTraining::own_split() const {
+  const Split& all = labels_.split;
+  return {own_rows(part_, all.train, manifest_.nodes), own_rows(part_, all.val, manifest_.nodes),
+          own_rows(part_, all.test, manifest_.nodes)};
+}
+
+}  // namespace qw

@@ -1,0 +1,189 @@
+#include "ops/part_products.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <array>
+
+#include "kernels/combination.h"
+#include "kernels/spmm.h"
+#include "ops/backend.h"
+#include "ops/spmm_parts.h"
+#include "ops/work.h"
+
+namespace qw::ops {
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+void check_part(const char* op, const SparsePattern& pattern, const Tensor& values, const Tensor& own) {
+  TORCH_CHECK(!values.requires_grad(), op, ": values on a part of a matrix are constants");
+  TORCH_CHECK(own.device().is_cpu() && own.dim() == 2, op, ": own rows must be [R, C] on the CPU, got ",
+              own.sizes(), " on ", own.device());
+  const int64_t rows = pattern.offsets.size(0) - 1;
+  TORCH_CHECK(own.size(0) == rows && pattern.transposed_offsets.size(0) == rows + 1, op, ": the part has ",
+              rows, " rows, its transpose ", pattern.transposed_offsets.size(0) - 1, ", and ", own.size(0),
+              " were given");
+  TORCH_CHECK(pattern.transposed_values.dim() == 1 &&
+                  pattern.transposed_values.size(0) == pattern.transposed_columns.size(0),
+              op, ": every entry of the transpose needs a value");
+}
+
+// One of the two matrices of a part.
+struct PartMatrix {
+  Tensor offsets, columns, values;
+};
+PartMatrix matrix_of(const SparsePattern& pattern, const Tensor& values) {
+  return {pattern.offsets, pattern.columns, values};
+}
+PartMatrix transpose_of(const SparsePattern& pattern) {
+  return {pattern.transposed_offsets, pattern.transposed_columns, pattern.transposed_values};
+}
+
+// What a backward pass needs of a forward one, as autograd keeps it.
+struct Kept : torch::CustomClassHolder {
+  Kept(SparsePattern of, bool adds_dense) : pattern(std::move(of)), adds_dense(adds_dense) {}
+
+  SparsePattern pattern;
+  bool adds_dense;
+};
+
+void keep(AutogradContext* context, const SparsePattern& pattern, bool adds_dense = false) {
+  context->saved_data["kept"] = c10::IValue::make_capsule(c10::make_intrusive<Kept>(pattern, adds_dense));
+}
+
+c10::intrusive_ptr<Kept> kept_of(AutogradContext* context) {
+  return c10::static_intrusive_pointer_cast<Kept>(context->saved_data["kept"].toCapsule());
+}
+
+// Y = A X + B: dL/dX = A^T G, own rows of a product too, which needs rows of G of others; dL/dB = G.
+class PartProduct : public torch::autograd::Function<PartProduct> {
+ public:
+  static Tensor forward(AutogradContext* context, const SparsePattern& pattern, const Tensor& values,
+                        const Tensor& dense, const OptionalTensor& optional_addend) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const Tensor addend = optional_addend.value_or(Tensor());
+    const bool adds_dense = addend.defined() && addend.is_same(dense);
+    keep(context, pattern, adds_dense);
+    context->saved_data["dense_needs_gradient"] = dense.requires_grad();
+    context->saved_data["addend_needs_gradient"] = !adds_dense && addend.defined() && addend.requires_grad();
+    return csr_matmul(pattern.offsets, pattern.columns, at::empty({0}, pattern.offsets.options()), values,
+                      pattern.others->beside(dense), addend);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const c10::intrusive_ptr<Kept> kept = kept_of(context);
+    Tensor dense_gradient;
+    if (context->saved_data["dense_needs_gradient"].toBool()) {
+      const PartMatrix transposed = transpose_of(kept->pattern);
+      dense_gradient =
+          csr_matmul(transposed.offsets, transposed.columns, at::empty({0}, transposed.offsets.options()),
+                     transposed.values, kept->pattern.others->beside(gradients[0]),
+                     kept->adds_dense ? gradients[0] : Tensor());
+    }
+    return {Tensor(), Tensor(), dense_gradient,
+            context->saved_data["addend_needs_gradient"].toBool() ? gradients[0] : Tensor()};
+  }
+};
+
+// result = update(matrix * what `others` make of `own`).
+template <class T>
+void propagate(const RowExchange& others, const PartMatrix& matrix, const Tensor& own, const Tensor& result,
+               const kernels::Update<T>& update) {
+  const Tensor rows = others.beside(own);
+  const kernels::CsrView<T> view{matrix.offsets.data_ptr<int64_t>(), matrix.columns.data_ptr<int32_t>(),
+                                 matrix.values.data_ptr<T>(), nullptr, matrix.offsets.size(0) - 1};
+  record_work(2 * (matrix.columns.numel() + own.size(0)) * own.size(1), matrix.columns, matrix.values, rows,
+              result);
+  kernels::spmm_cpu(view, {rows.data_ptr<T>(), rows.size(0), rows.size(1)}, result.data_ptr<T>(), update);
+}
+
+// The recurrences of chebyshev_filter.cpp, which see it for their derivation.
+template <class T>
+Tensor filter_terms(const SparsePattern& pattern, const Tensor& values, const Tensor& coefficients,
+                    const Tensor& x, const Tensor& terms) {
+  const PartMatrix matrix = matrix_of(pattern, values);
+  terms[0].copy_(x);
+  for (int64_t k = 1; k < terms.size(0); ++k) {
+    kernels::Update<T> update;
+    if (k > 1) update = {2, terms[k - 2].data_ptr<T>(), -1};
+    propagate<T>(*pattern.others, matrix, terms[k - 1], terms[k], update);
+  }
+  Tensor result = at::empty(x.sizes(), x.options());
+  kernels::linear_combination_cpu(terms.data_ptr<T>(), coefficients.data_ptr<T>(), terms.size(0), x.numel(),
+                                  result.data_ptr<T>());
+  return result;
+}
+
+template <class T>
+Tensor filter_adjoint(const SparsePattern& pattern, const Tensor& coefficients, const Tensor& gradient) {
+  const PartMatrix transposed = transpose_of(pattern);
+  const auto* weight = coefficients.data_ptr<T>();
+  const int64_t last = coefficients.size(0) - 1;
+  std::array<Tensor, 3> adjoints;
+  for (Tensor& each : adjoints) each = at::empty_like(gradient);
+  kernels::linear_combination_cpu(gradient.data_ptr<T>(), weight + last, 1, gradient.numel(),
+                                  adjoints[last % 3].data_ptr<T>());
+  for (int64_t k = last - 1; k >= 0; --k) {
+    kernels::Update<T> update{static_cast<T>(k == 0 ? 1 : 2), gradient.data_ptr<T>(), weight[k]};
+    if (k + 2 <= last) {
+      update.second = adjoints[(k + 2) % 3].data_ptr<T>();
+      update.second_scale = -1;
+    }
+    propagate<T>(*pattern.others, transposed, adjoints[(k + 1) % 3], adjoints[k % 3], update);
+  }
+  return adjoints[0];
+}
+
+class PartFilter : public torch::autograd::Function<PartFilter> {
+ public:
+  static Tensor forward(AutogradContext* context, const SparsePattern& pattern, const Tensor& values,
+                        const Tensor& given_coefficients, const Tensor& x) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const Tensor coefficients = given_coefficients.contiguous();
+    const Tensor terms = at::empty({coefficients.size(0), x.size(0), x.size(1)}, x.options());
+    Tensor result;
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "qw::chebyshev_filter", [&] {
+      result = filter_terms<scalar_t>(pattern, values, coefficients, x, terms);
+    });
+    keep(context, pattern);
+    const bool needed = given_coefficients.requires_grad() || x.requires_grad();
+    context->save_for_backward({coefficients, needed ? terms : Tensor()});
+    return result;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const c10::intrusive_ptr<Kept> kept = kept_of(context);
+    const variable_list saved = context->get_saved_variables();
+    const Tensor coefficients = saved[0].detach(), terms = saved[1], incoming = gradients[0].contiguous();
+    Tensor for_coefficients = at::empty({coefficients.size(0)}, incoming.options()), for_x;
+    AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::chebyshev_filter", [&] {
+      for_x = filter_adjoint<scalar_t>(kept->pattern, coefficients, incoming);
+      kernels::dot_products_cpu(terms.data_ptr<scalar_t>(), incoming.data_ptr<scalar_t>(),
+                                coefficients.size(0), incoming.numel(),
+                                for_coefficients.data_ptr<scalar_t>());
+    });
+    return {Tensor(), Tensor(), for_coefficients, for_x};
+  }
+};
+
+}  // namespace
+
+Tensor part_product(const SparsePattern& pattern, const Tensor& values, const Tensor& dense,
+                    const Tensor& addend) {
+  check_part("qw::spmm", pattern, values, dense);
+  return PartProduct::apply(pattern, values, dense, or_none(addend));
+}
+
+Tensor part_filter(const SparsePattern& pattern, const Tensor& values, const Tensor& coefficients,
+                   const Tensor& x) {
+  check_part("qw::chebyshev_filter", pattern, values, x);
+  return PartFilter::apply(pattern, values, coefficients, x);
+}
+
+}  // namespace qw::ops

@@ -1,0 +1,232 @@
+// A training over parts is that of the whole graph: the same numbers but for the order of sums, and the same
+// bits for any number of processes and after any interruption.
+#include "distributed/train_partition.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "comm/group.h"
+#include "core/file.h"
+#include "qw/core/random.h"
+#include "qw/data/make_partition.h"
+#include "qw/graph/generators.h"
+#include "support/support.h"
+
+namespace qw {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Cut {
+  std::string method = "range";
+  int64_t parts = 4;
+};
+
+struct Data {
+  bool directed = false, sparse = false, values = false, weighted = false;
+};
+
+Dataset data_of(const Data& kind) {
+  CsbmOptions csbm;
+  csbm.nodes = 130;
+  csbm.degree = 5;
+  csbm.classes = 3;
+  csbm.features = 6;
+  Dataset data = make_csbm(csbm);
+  EdgeList edges;
+  edges.num_nodes = data.graph.num_nodes();
+  const auto heads = data.graph.heads(), tails = data.graph.tails();
+  const RandomStream random(9, 1);
+  for (EdgeId e = 0; e < data.graph.num_edges(); ++e) {
+    const bool turned = random.uniform(static_cast<uint64_t>(e)) < 0.5;
+    edges.heads.push_back(turned ? heads[e] : tails[e]);
+    edges.tails.push_back(turned ? tails[e] : heads[e]);
+    if (!kind.weighted) continue;
+    edges.weights.push_back(0.5 + random.uniform(static_cast<uint64_t>(e + 1000)));
+    edges.costs.push_back(0.5 + random.uniform(static_cast<uint64_t>(e + 2000)));
+  }
+  edges.heads.push_back(7);  // a node's edge to itself
+  edges.tails.push_back(7);
+  if (kind.weighted) {
+    edges.weights.push_back(2.0);
+    edges.costs.push_back(1.0);
+  }
+  data.graph = Graph::build(std::move(edges), {kind.directed, EdgePolicy::kDrop, EdgePolicy::kKeep, false});
+  if (kind.sparse) {
+    Features sparse{data.features.rows, data.features.columns, true, {}, {0}, {}, {}, {}};
+    for (int64_t row = 0; row < sparse.rows; ++row) {
+      for (int64_t column = 0; column < sparse.columns; ++column) {
+        const float value = data.features.dense[row * sparse.columns + column];
+        if (value < 0.3f) continue;
+        sparse.indices.push_back(static_cast<int32_t>(column));
+        sparse.values.push_back(value);
+      }
+      sparse.offsets.push_back(std::ssize(sparse.indices));
+    }
+    data.features = sparse;
+  }
+  if (kind.values) {
+    Targets values{Task::kRegression, 1, {}, {}, {"v"}};
+    for (int64_t node = 0; node < data.features.rows; ++node)
+      values.values.push_back(10 + 3 * static_cast<double>(data.targets.classes[node]));
+    data.targets = values;
+  }
+  data.format = "csv";  // so that features are scaled
+  return data;
+}
+
+TrainRequest request_of(const std::string& model, const std::string& solver) {
+  TrainRequest request;
+  request.data = {{"what", "parts"}};
+  request.model = model;
+  request.model_options.hidden = 8;
+  request.model_options.k = 3;
+  request.model_options.dropout = 0.4;
+  request.learn.solver = solver;
+  request.learn.epochs = 7;
+  request.learn.lambda = 50;
+  request.learn.flow_lr = 0.05;
+  request.seed = 5;
+  request.checkpoint_every = 3;
+  request.split = "random:train=0.5,val=0.25";
+  request.baselines = "none";
+  return request;
+}
+
+PartitionManifest cut(const Dataset& data, const Cut& how, const fs::path& out) {
+  PartitionOptions options;
+  options.parts = how.parts;
+  options.method = how.method;
+  if (how.method == "range") options.align = 1;
+  std::vector<std::string> notes;
+  make_partition(data, options, out, notes);
+  return open_partition(out);
+}
+
+struct Outcome {
+  std::vector<RunResult> results;
+  std::vector<EpochRecord> history;
+  bool stopped = false;
+};
+
+// Stops after `most` epochs, where that is not negative.
+Outcome train_on(int processes, const PartitionManifest& manifest, const TrainRequest& request,
+                 const fs::path& folder, int64_t most = -1) {
+  Outcome outcome;
+  const Dataset labels = labels_of_partition(manifest);
+  test::Group().run(processes, [&](Comm& comm) {
+    const auto results =
+        train_partition(comm, {manifest, labels, request, folder, {}, [&](const TrainProgress& progress) {
+                                 outcome.history.push_back(progress.record);
+                                 return most < 0 || std::ssize(outcome.history) < most;
+                               }});
+    if (comm.rank() != 0) return;
+    outcome.stopped = !results.has_value();
+    if (results) outcome.results = *results;
+  });
+  return outcome;
+}
+
+std::map<std::string, std::string> files_of(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const char* name : {"run-0/model.safetensors", "run-0/predictions.csv", "run-0/metrics.jsonl",
+                           "run-0/flow.safetensors", "run-0/calibration.json", "split.csv"}) {
+    if (fs::exists(folder / name)) files[name] = read_file(folder / name);
+  }
+  return files;
+}
+
+struct Case {
+  std::string model, solver;
+  Data data;
+};
+
+std::vector<Case> cases() {
+  return {{"mlp", "ce", {}},
+          {"gcn", "ce", {}},
+          {"gcn", "proximal", {true, true, false, true}},
+          {"gcn", "badmm", {false, false, false, true}},
+          {"gin", "bregman", {false, true, false, false}},
+          {"graphsage", "proximal", {true, false, true, true}},
+          {"appnp", "bregman", {false, false, true, false}},
+          {"bernnet", "badmm", {true, false, false, false}},
+          {"chebnetii", "proximal", {false, true, false, true}}};
+}
+
+std::string name_of(const Case& each) {
+  return each.model + " " + each.solver + (each.data.directed ? " directed" : "") +
+         (each.data.sparse ? " sparse" : "") + (each.data.values ? " values" : "");
+}
+
+TEST(TrainPartition, HasTheSameBitsForAnyNumberOfProcesses) {
+  for (const Case& each : cases()) {
+    SCOPED_TRACE(name_of(each));
+    const Dataset data = data_of(each.data);
+    TrainRequest request = request_of(each.model, each.solver);
+    if (each.data.values && each.solver == "ce") request.learn.solver = "mse";
+    for (const Cut& how : {Cut{"range", 4}, Cut{"metis", 5}}) {
+      if (how.method == "metis" && !has_metis()) continue;
+      const test::TemporaryFolder parts, out;
+      const PartitionManifest manifest = cut(data, how, parts.path() / "p");
+      const Outcome one = train_on(1, manifest, request, out.path() / "1");
+      ASSERT_EQ(one.results.size(), 1u);
+      const auto files = files_of(out.path() / "1");
+      EXPECT_GE(files.size(), 4u);
+      for (const int processes : {2, 3, 4}) {
+        const fs::path folder = out.path() / std::to_string(processes);
+        train_on(processes, manifest, request, folder);
+        EXPECT_EQ(files_of(folder), files) << how.method << ", " << processes << " processes";
+      }
+    }
+  }
+}
+
+// Sums over nodes have another order, no more: dropout, noise and folds are those of the whole graph.
+TEST(TrainPartition, IsTheTrainingOfTheWholeGraph) {
+  for (const Case& each : cases()) {
+    SCOPED_TRACE(name_of(each));
+    const Dataset data = data_of(each.data);
+    TrainRequest request = request_of(each.model, each.solver);
+    request.learn.flow_start = "zero";  // noise goes by the numbers of edges, which METIS gives anew
+    std::vector<EpochRecord> whole;
+    const std::vector<RunResult> expected = train(data, request, {}, [&](const TrainProgress& progress) {
+      whole.push_back(progress.record);
+      return true;
+    });
+    for (const Cut& how : {Cut{"range", 3}, Cut{"metis", 4}}) {
+      if (how.method == "metis" && !has_metis()) continue;
+      const test::TemporaryFolder parts;
+      const Outcome actual = train_on(2, cut(data, how, parts.path() / "p"), request, {});
+      ASSERT_EQ(actual.history.size(), whole.size());
+      for (size_t k = 0; k < whole.size(); ++k) {
+        EXPECT_NEAR(actual.history[k].loss, whole[k].loss, 2e-4 * std::abs(whole[k].loss)) << k;
+        EXPECT_NEAR(actual.history[k].val_loss, whole[k].val_loss, 2e-4 * std::abs(whole[k].val_loss)) << k;
+      }
+      EXPECT_EQ(actual.results[0].parameters, expected[0].parameters);
+      EXPECT_EQ(actual.results[0].split.all.train, expected[0].split.all.train);
+    }
+  }
+}
+
+TEST(TrainPartition, GoesOnWithAnyNumberOfProcesses) {
+  for (const std::string solver : {"ce", "proximal", "badmm"}) {
+    SCOPED_TRACE(solver);
+    const Dataset data = data_of({});
+    const TrainRequest request = request_of("gcn", solver);
+    const test::TemporaryFolder parts, out;
+    const PartitionManifest manifest = cut(data, {"range", 4}, parts.path() / "p");
+    train_on(1, manifest, request, out.path() / "whole");
+    const fs::path folder = out.path() / "broken";
+    EXPECT_TRUE(train_on(3, manifest, request, folder, 2).stopped);
+    EXPECT_TRUE(fs::exists(folder / "run-0/checkpoint.safetensors"));
+    EXPECT_TRUE(train_on(1, manifest, request, folder, 2).stopped);
+    const Outcome end = train_on(2, manifest, request, folder);
+    EXPECT_EQ(end.history.front().epoch, 4);
+    EXPECT_EQ(files_of(folder), files_of(out.path() / "whole"));
+    EXPECT_FALSE(fs::exists(folder / "run-0/checkpoint.safetensors"));
+  }
+}
+
+}  // namespace
+}  // namespace qw
