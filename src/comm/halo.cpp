@@ -21,4 +21,19 @@ at::Tensor Halo::beside(const at::Tensor& own) const {
   return all;
 }
 
+at::Tensor Halo::added_back(const at::Tensor& all) const {
+  at::Tensor own = all.narrow(0, 0, plan_.own).clone();
+  std::vector<int64_t> shape = all.sizes().vec();
+  shape[0] = plan_.sent_rows.size(0);
+  const at::Tensor received = at::empty(shape, all.options());
+  parts_.exchange(received, plan_.sent, all.narrow(0, plan_.own, rows_).contiguous(), plan_.received);
+  int64_t begin = 0;
+  for (const int64_t count : plan_.sent) {  // no row comes twice from one part
+    const at::Tensor rows = plan_.sent_rows.narrow(0, begin, count);
+    own.index_copy_(0, rows, own.index_select(0, rows).add_(received.narrow(0, begin, count)));
+    begin += count;
+  }
+  return own;
+}
+
 }  // namespace qw

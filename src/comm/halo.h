@@ -26,6 +26,8 @@ class Halo {
   int64_t rows() const { return rows_; }  // of the halo
   // Own rows [own, ...] and after them the halo's. All parts call it together.
   at::Tensor beside(const at::Tensor& own) const;
+  // Such rows: those of the halo go to their owners, who add them to their own, in the order of the parts.
+  at::Tensor added_back(const at::Tensor& all) const;
 
  private:
   Comm& parts_;

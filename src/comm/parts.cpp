@@ -206,6 +206,13 @@ PartRange parts_of(int process, int processes, int parts) {
   return {first(process), first(int64_t{process} + 1)};
 }
 
+at::Tensor sum_in_order(Comm& parts, const at::Tensor& mine) {
+  const at::Tensor all = parts.gather(mine.unsqueeze(0).contiguous(), std::vector<int64_t>(parts.size(), 1));
+  at::Tensor total = all[0].clone();
+  for (int64_t part = 1; part < all.size(0); ++part) total.add_(all[part]);
+  return total;
+}
+
 void run_parts(Comm& processes, int parts, const std::function<void(Comm& part)>& body) {
   QW_ASSERT(parts >= processes.size());
   if (parts == processes.size()) return body(processes);

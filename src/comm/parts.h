@@ -16,6 +16,9 @@ struct PartRange {
 };
 PartRange parts_of(int process, int processes, int parts);
 
+// The numbers of all, of one shape, added in the order of their ranks.
+at::Tensor sum_in_order(Comm& parts, const at::Tensor& mine);
+
 // Calls `body` for every part of this process, each on a thread of its own, with a Comm whose ranks are
 // parts. Rows between parts of one process are copied; others go in one message from process to process.
 // Where one body throws, what the others wait for is thrown too, and run_parts throws that error; `processes`

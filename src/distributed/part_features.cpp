@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "distributed/part_graph.h"
 #include "nn/tensors.h"
 
 namespace qw {
@@ -51,18 +52,10 @@ FeatureScaling scaling_of_parts(Comm& parts, const std::string& kind, const Data
   return {kind, about, own.sparse, sums};
 }
 
-NodeMatrix part_features(Comm& parts, const PartitionManifest& manifest, const Part& part,
-                         const Features& scaled, const at::TensorOptions& options) {
+NodeMatrix part_features(Comm& parts, const Part& part, const Features& scaled,
+                         const at::TensorOptions& options) {
   if (!scaled.sparse) return {scaled, options};
-  std::vector<int64_t> rows;
-  for (size_t p = 0; p + 1 < manifest.begins.size(); ++p)
-    rows.push_back(manifest.begins[p + 1] - manifest.begins[p]);
-  const at::Tensor own = tensor_of(part.original).to(at::kLong);
-  const at::Tensor numbers = parts.gather(own, rows);
-  const at::Tensor lengths = at::zeros({manifest.nodes}, at::kLong);
-  lengths.index_copy_(0, numbers, parts.gather(tensor_of(scaled.offsets).diff().contiguous(), rows));
-  const at::Tensor firsts = at::cumsum(lengths, 0) - lengths;
-  return {scaled, options, firsts.index_select(0, own)};
+  return {scaled, options, first_of_rows(parts, part, tensor_of(scaled.offsets).diff())};
 }
 
 }  // namespace qw

@@ -13,7 +13,7 @@ FeatureScaling scaling_of_parts(Comm& parts, const std::string& kind, const Data
                                 const Features& own);
 
 // Own rows as a network takes them in; all parts call it together.
-NodeMatrix part_features(Comm& parts, const PartitionManifest& manifest, const Part& part,
-                         const Features& scaled, const at::TensorOptions& options);
+NodeMatrix part_features(Comm& parts, const Part& part, const Features& scaled,
+                         const at::TensorOptions& options);
 
 }  // namespace qw

@@ -4,12 +4,15 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <vector>
 
+#include "comm/parts.h"
 #include "nn/tensors.h"
 #include "ops/normalise_parts.h"
+#include "ops/part_products.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -19,10 +22,13 @@ constexpr EdgeId kNoEdge = -1;  // of an entry on the diagonal that no edge made
 
 class HaloRows : public RowExchange {
  public:
-  HaloRows(Comm& parts, const Part& part) : halo_(parts, halo_plan(part)) {}
+  HaloRows(Comm& parts, const Part& part) : parts_(parts), halo_(parts, halo_plan(part)) {}
   at::Tensor beside(const at::Tensor& own) const override { return halo_.beside(own); }
+  at::Tensor added_back(const at::Tensor& all) const override { return halo_.added_back(all); }
+  at::Tensor total(const at::Tensor& mine) const override { return sum_in_order(parts_, mine); }
 
  private:
+  Comm& parts_;
   Halo halo_;
 };
 
@@ -94,20 +100,25 @@ class PartGraph : public GraphMatrices {
  public:
   PartGraph(Comm& parts, const Part& part, const at::TensorOptions& options)
       : GraphMatrices(options),
+        parts_(parts),
         part_(part),
         rows_(std::make_shared<HaloRows>(parts, part)),
-        numbers_(tensor_of(part.original).to(at::kLong)) {}
+        numbers_(tensor_of(part.original).to(at::kLong)),
+        places_(part.heads.size()) {
+    const std::vector<EdgeId> order = own_edges_first(part);
+    for (size_t place = 0; place < order.size(); ++place) places_[order[place]] = static_cast<EdgeId>(place);
+  }
 
   int64_t num_nodes() const override { return part_.own(); }
   int64_t num_edges() const override { return std::ssize(part_.heads); }
   at::Tensor row_numbers() const override { return numbers_; }
-  at::Tensor beside(const at::Tensor& own) const override { return rows_->beside(own); }
+  std::shared_ptr<const RowExchange> others() const override { return rows_; }
   const IncidenceTensors& incidence() override { fail("the incidence of a part is that of its flow"); }
 
   PropagationMatrix matrix(Kind kind, const at::Tensor& edge_weights) override {
-    QW_ASSERT(!edge_weights.defined() && kind != kNeighbourhood);
+    if (edge_weights.defined()) return learned(kind, edge_weights);
     std::optional<PropagationMatrix>& kept = kept_[kind];
-    if (!kept) kept = make(kind);
+    if (!kept) kept = kind == kNeighbourhood ? neighbourhood() : make(kind);
     return *kept;
   }
 
@@ -133,9 +144,102 @@ class PartGraph : public GraphMatrices {
     return made;
   }
 
+  Rows rows(Direction direction, bool loops) const {
+    Rows plain = rows_of(part_, direction);
+    return loops ? with_diagonal(plain, part_) : plain;
+  }
+
+  // Of a matrix whose entries get a gradient each: square, with the rows of the halo empty.
+  struct Square {
+    SparsePattern pattern;
+    at::Tensor edges;  // [entries]: their places; behind the last one stands the diagonal
+  };
+  const Square& square(bool loops) {
+    std::optional<Square>& kept = squares_[loops];
+    if (kept) return *kept;
+    const Rows own = rows(part_.directed ? Direction::kIn : Direction::kBoth, loops);
+    const int64_t all = part_.own() + std::ssize(part_.halo), edges = std::ssize(part_.heads);
+    std::vector<int64_t> offsets = own.offsets, of_edge;
+    offsets.resize(all + 1, own.offsets.back());
+    for (const EdgeId edge : own.edges) of_edge.push_back(edge == kNoEdge ? edges : places_[edge]);
+    std::vector<int64_t> transposed(all + 1, 0), order(own.columns.size());
+    for (const NodeId column : own.columns) ++transposed[column + 1];
+    std::partial_sum(transposed.begin(), transposed.end(), transposed.begin());
+    std::vector<int64_t> next(transposed.begin(), transposed.end() - 1);
+    std::vector<NodeId> row_of(own.columns.size());
+    for (int64_t row = 0; row < part_.own(); ++row) {
+      for (int64_t at = own.offsets[row]; at < own.offsets[row + 1]; ++at) {
+        const int64_t to = next[own.columns[at]]++;
+        order[to] = at;
+        row_of[to] = static_cast<NodeId>(row);
+      }
+    }
+    SparsePattern pattern{tensor_of(offsets), tensor_of(own.columns), tensor_of(transposed),
+                          tensor_of(row_of),  tensor_of(order),       rows_};
+    if (loops) pattern.entry_numbers = numbers_of(own);
+    kept = Square{pattern, tensor_of(of_edge)};
+    return *kept;
+  }
+
+  // What the entries of own rows are called in the matrix of the data: rows and columns in its order.
+  at::Tensor numbers_of(const Rows& own) const {
+    const at::Tensor lengths = tensor_of(own.offsets).diff();
+    const at::Tensor firsts = first_of_rows(parts_, part_, lengths);
+    std::vector<int64_t> numbers(own.columns.size());
+    std::vector<int64_t> in_row;
+    for (int64_t row = 0; row < part_.own(); ++row) {
+      const int64_t begin = own.offsets[row];
+      in_row.resize(own.offsets[row + 1] - begin);
+      std::iota(in_row.begin(), in_row.end(), begin);
+      std::stable_sort(in_row.begin(), in_row.end(), [&](int64_t a, int64_t b) {
+        return original(own.columns[a]) < original(own.columns[b]);
+      });
+      for (size_t k = 0; k < in_row.size(); ++k)
+        numbers[in_row[k]] = firsts.data_ptr<int64_t>()[row] + static_cast<int64_t>(k);
+    }
+    return tensor_of(numbers);
+  }
+  NodeId original(NodeId row) const {
+    return row < part_.own() ? part_.original[row] : part_.halo_original[row - part_.own()];
+  }
+
+  // The weights of its entries, the graph's own times those given [edges of the part].
+  at::Tensor weights_of(const Square& of, const at::Tensor& given) const {
+    at::Tensor weights = given;
+    if (!part_.weights.empty()) weights = weights * given_weights();
+    return at::cat({weights, at::ones({1}, options_)}).index_select(0, of.edges);
+  }
+
+  at::Tensor given_weights() const {
+    std::vector<double> weights(part_.weights.size());
+    for (size_t e = 0; e < weights.size(); ++e) weights[places_[e]] = part_.weights[e];
+    return tensor_of(weights).to(options_);
+  }
+
+  PropagationMatrix neighbourhood() {
+    const Square& of = square(true);
+    if (part_.weights.empty()) return {of.pattern, at::empty({0}, options_)};
+    return {of.pattern, weights_of(of, at::ones({std::ssize(part_.heads)}, options_))};
+  }
+
+  PropagationMatrix learned(Kind kind, const at::Tensor& edge_weights) {
+    const Square& of = square(has_loops(kind));
+    const at::Tensor weights = weights_of(of, edge_weights);
+    if (kind == kAdjacency || kind == kNeighbourhood) return {of.pattern, weights};
+    const at::Tensor row = at::repeat_interleave(of.pattern.offsets.diff());
+    const at::Tensor own_sums = at::zeros({part_.own()}, options_).index_add(0, row, weights);
+    if (kind == kMean) {
+      const at::Tensor sums = own_sums.index_select(0, row);
+      return {of.pattern, at::where(sums == 0, at::zeros({}, options_), weights / sums)};
+    }
+    const at::Tensor sums = ops::beside(of.pattern, own_sums.unsqueeze(1)).squeeze(1);
+    const at::Tensor scales = at::where(sums <= 0, at::zeros({}, options_), 1 / at::sqrt(sums));
+    const at::Tensor column = of.pattern.columns.to(at::kLong);
+    return {of.pattern, weights * (scales.index_select(0, row) * scales.index_select(0, column))};
+  }
+
   Entries entries(Direction direction, bool loops) const {
-    const Rows plain = rows_of(part_, direction);
-    const Rows rows = loops ? with_diagonal(plain, part_) : plain;
+    const Rows rows = this->rows(direction, loops);
     at::Tensor weights = at::ones({static_cast<int64_t>(rows.columns.size())}, options_);
     if (!part_.weights.empty()) {
       std::vector<double> given;
@@ -162,9 +266,12 @@ class PartGraph : public GraphMatrices {
     return of.weights * (scales.index_select(0, row_of(of)) * scales.index_select(0, of.columns)) + 0;
   }
 
+  Comm& parts_;
   const Part part_;
   std::shared_ptr<HaloRows> rows_;
   at::Tensor numbers_;
+  std::vector<EdgeId> places_;                     // of each edge in the order of weights
+  std::map<bool, std::optional<Square>> squares_;  // with a diagonal or without
   std::map<Kind, std::optional<PropagationMatrix>> kept_;
 };
 
@@ -183,6 +290,26 @@ HaloPlan halo_plan(const Part& part) {
   }
   plan.sent_rows = tensor_of(rows);
   return plan;
+}
+
+std::vector<EdgeId> own_edges_first(const Part& part) {
+  std::vector<EdgeId> order;
+  for (const bool own : {true, false}) {
+    for (EdgeId e = 0; e < std::ssize(part.heads); ++e) {
+      if (part.owns_edge(e) == own) order.push_back(e);
+    }
+  }
+  return order;
+}
+
+at::Tensor first_of_rows(Comm& parts, const Part& part, const at::Tensor& lengths) {
+  std::vector<int64_t> rows;
+  for (size_t p = 0; p + 1 < part.begins.size(); ++p) rows.push_back(part.begins[p + 1] - part.begins[p]);
+  const at::Tensor own = tensor_of(part.original).to(at::kLong);
+  const at::Tensor numbers = parts.gather(own, rows);
+  const at::Tensor all = at::zeros({part.begins.back()}, at::kLong);
+  all.index_copy_(0, numbers, parts.gather(lengths.contiguous(), rows));
+  return (at::cumsum(all, 0) - all).index_select(0, own);
 }
 
 std::shared_ptr<GraphMatrices> part_graph(Comm& parts, const Part& part, const at::TensorOptions& options) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "distributed/part_graph.h"
 #include "nn/tensors.h"
 
 namespace qw {
@@ -52,14 +53,6 @@ PartTraining::PartTraining(Comm& parts, const PartitionManifest& manifest, const
                            const RunLabels& labels)
     : parts_(parts), manifest_(manifest), part_(part), labels_(labels) {
   order_ = at_first(tensor_of(part.original).to(at::kLong));
-}
-
-at::Tensor PartTraining::sum(const at::Tensor& mine) const {
-  const at::Tensor all =
-      parts_.gather(mine.unsqueeze(0).contiguous(), std::vector<int64_t>(parts_.size(), 1));
-  at::Tensor total = all[0].clone();
-  for (int64_t part = 1; part < all.size(0); ++part) total.add_(all[part]);
-  return total;
 }
 
 std::vector<int64_t> PartTraining::counts_of(int64_t mine) const {
@@ -121,21 +114,40 @@ FlowTopology PartTraining::flow_topology(bool all_edges) const {
   topology.nodes = part_.own();
   std::vector<NodeId> heads, tails;
   std::vector<double> costs;
-  for (const bool own : {true, false}) {
-    for (size_t e = 0; e < part_.heads.size(); ++e) {
-      const NodeId head = part_.heads[e], tail = part_.tails[e];
-      if (part_.owns_edge(static_cast<int64_t>(e)) != own) continue;
-      if (!all_edges && !trains[head] && !trains[tail]) continue;
-      topology.carriers.push_back(part_.edges[e]);
-      heads.push_back(head);
-      tails.push_back(tail);
-      if (!part_.costs.empty()) costs.push_back(part_.costs[e]);
-    }
-    if (own) topology.counted = std::ssize(topology.carriers);
+  for (const EdgeId e : own_edges_first(part_)) {
+    const NodeId head = part_.heads[e], tail = part_.tails[e];
+    if (!all_edges && !trains[head] && !trains[tail]) continue;
+    topology.carriers.push_back(part_.edges[e]);
+    heads.push_back(head);
+    tails.push_back(tail);
+    if (!part_.costs.empty()) costs.push_back(part_.costs[e]);
+    if (part_.owns_edge(e)) ++topology.counted;
   }
   topology.incidence = incidence_of(heads, tails, topology.carriers, std::ssize(trains));
   topology.edges = {topology.incidence.heads, topology.incidence.tails, tensor_of(costs).to(at::kFloat)};
   return topology;
+}
+
+// Two parts have the edges between them in the same order, by their numbers; and a + b is b + a.
+at::Tensor PartTraining::over_edges(const at::Tensor& rows) const {
+  const std::vector<EdgeId> order = own_edges_first(part_);
+  std::vector<std::vector<std::pair<EdgeId, int64_t>>> shared(parts_.size());  // number and place, by part
+  for (size_t place = 0; place < order.size(); ++place) {
+    const EdgeId e = order[place];
+    const NodeId far = std::max(part_.heads[e], part_.tails[e]);  // the halo stands behind own nodes
+    if (far < part_.own()) continue;
+    shared[manifest_.part_of(part_.new_number(far))].emplace_back(part_.edges[e], place);
+  }
+  std::vector<int64_t> places, counts;
+  for (auto& each : shared) {
+    std::sort(each.begin(), each.end());
+    for (const auto& [number, place] : each) places.push_back(place);
+    counts.push_back(std::ssize(each));
+  }
+  const at::Tensor at = tensor_of(places), mine = rows.index_select(0, at);
+  const at::Tensor theirs = at::empty_like(mine);
+  parts_.exchange(theirs, counts, mine, counts);
+  return rows.index_copy(0, at, mine + theirs);
 }
 
 at::Tensor PartTraining::placed(const at::Tensor& rows) const {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "comm/comm.h"
+#include "comm/parts.h"
 #include "learn/training_part.h"
 #include "qw/data/partition.h"
 #include "qw/learn/learner.h"
@@ -22,7 +22,7 @@ class PartTraining : public TrainingPart {
   PartTraining(Comm& parts, const PartitionManifest& manifest, const Part& part, const RunLabels& labels);
 
   bool is_first() const override { return parts_.rank() == 0; }
-  at::Tensor sum(const at::Tensor& mine) const override;
+  at::Tensor sum(const at::Tensor& mine) const override { return sum_in_order(parts_, mine); }
   at::Tensor at_first(const at::Tensor& rows) const override;
   at::Tensor own_of(const at::Tensor& rows, int64_t count) const override;
   void broadcast(const at::Tensor& values) const override { parts_.broadcast(values, 0); }
@@ -30,6 +30,7 @@ class PartTraining : public TrainingPart {
   std::string id() const override { return manifest_.id; }
   ModelShape shape(int64_t inputs, int64_t outputs) const override;
   FlowTopology flow_topology(bool all_edges) const override;
+  at::Tensor over_edges(const at::Tensor& rows) const override;
   Scores in_order(const Scores& own) const override;
   const Targets& all_targets() const override { return labels_.targets; }
   const Split& all_split() const override { return labels_.split; }

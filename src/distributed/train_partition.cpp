@@ -63,7 +63,7 @@ class OnePart {
         graph_(part_graph(parts, part_, at::TensorOptions(at::kFloat))) {
     const Features own = features_of(part_, training.manifest.schema.feature_names);
     scaling_ = scaling_of_parts(parts, request_.scale_features, training.labels, own);
-    features_ = part_features(parts, training.manifest, part_, scaling_.apply(own), graph_.options());
+    features_ = part_features(parts, part_, scaling_.apply(own), graph_.options());
     if (!is_first()) return;
     if (training.scaled) training.scaled(scaling_);
     if (!training.folder.empty()) claim_folder();
@@ -258,11 +258,9 @@ bool is_among(const std::string& name, std::initializer_list<const char*> names)
 }  // namespace
 
 std::string needs_joined_graph(const TrainRequest& request) {
-  if (is_among(request.model, {"gat", "gcn-lpa", "none"})) return "--model " + request.model;
+  if (is_among(request.model, {"gcn-lpa", "none"})) return "--model " + request.model;
   if (!is_among(request.learn.solver, {"ce", "mse", "bregman", "proximal", "badmm"}))
     return "--solver " + request.learn.solver;
-  if (request.model_options.norm == "batch") return "--norm batch";
-  if (request.learn.edge_weights) return "--edge-weights";
   if (request.device != "cpu") return "--device " + request.device;
   if (!request.refit_flow.empty()) return "--refit-flow";
   if (request.baselines == "all") return "--baselines all";

@@ -52,6 +52,7 @@ struct AttentionView {
   const T* edge_weights;   // null, or [entries]
   T negative_slope;
   AttentionDropout<T> dropout;
+  const int64_t* numbers = nullptr;  // null, or [entries] those by which entries are dropped, on the CPU
 };
 
 // What the softmax of each row and head subtracts and divides by, [nodes, heads] each; 0 and 1 for a row

@@ -40,7 +40,7 @@ template <class T>
 QW_INLINE void drop(const AttentionView<T>& view, Block<T>& block, int64_t heads) {
   constexpr int64_t kMostCounters = 3 * kBlock + kCounters;
   const AttentionDropout<T> dropout = view.dropout;
-  const bool one_run = view.order == nullptr && heads == view.heads;
+  const bool one_run = view.order == nullptr && view.numbers == nullptr && heads == view.heads;
   const int64_t runs = one_run ? 1 : block.count;
   const int64_t length = one_run ? block.count * heads : heads;
   uint64_t counters[kMostCounters];
@@ -48,7 +48,9 @@ QW_INLINE void drop(const AttentionView<T>& view, Block<T>& block, int64_t heads
   const uint32_t* bits_of[kBlock];
   int64_t drawn = 0;
   for (int64_t run = 0; run < runs; ++run) {
-    const int64_t first = entry_at(view, block.begin + run) * view.heads + block.head;
+    const int64_t entry = entry_at(view, block.begin + run);
+    const int64_t number = view.numbers == nullptr ? entry : view.numbers[entry];
+    const int64_t first = number * view.heads + block.head;
     bits_of[run] = bits + 4 * drawn + first % 4;
     for (int64_t c = first / 4; c <= (first + length - 1) / 4; ++c) counters[drawn++] = c;
   }

@@ -44,18 +44,20 @@ at::Tensor logits_of(Divergence kind, const Scores& scores) {
 }
 
 // The gradients of all parts, added.
-void add_over_parts(const TrainingPart& part, const ParameterSet& parameters) {
-  std::vector<at::Tensor> mine;
-  for (const Parameter& parameter : parameters.all()) {
-    if (parameter.value.grad().defined()) mine.push_back(parameter.value.grad().reshape({-1}));
+void add_over_parts(const TrainingPart& part, const std::vector<const ParameterSet*>& sets) {
+  std::vector<at::Tensor> learned, mine;
+  for (const ParameterSet* set : sets) {
+    for (const Parameter& parameter : set->all()) {
+      if (!parameter.value.grad().defined()) continue;
+      learned.push_back(parameter.value);
+      mine.push_back(parameter.value.grad().reshape({-1}));
+    }
   }
   const at::Tensor total = part.sum(at::cat(mine));
   int64_t at = 0;
-  for (const Parameter& parameter : parameters.all()) {
-    at::Tensor& gradient = parameter.value.mutable_grad();
-    if (!gradient.defined()) continue;
-    gradient = total.narrow(0, at, gradient.numel()).view(gradient.sizes());
-    at += gradient.numel();
+  for (const at::Tensor& each : learned) {
+    each.mutable_grad() = total.narrow(0, at, each.numel()).view(each.sizes());
+    at += each.numel();
   }
 }
 
@@ -189,11 +191,16 @@ void Learner::descend(const at::Tensor& scores, const at::Tensor& gradient) {
 }
 
 void Learner::step_network() {
-  if (input_.part) add_over_parts(*input_.part, std::as_const(*model_).parameters());
+  if (input_.part)
+    add_over_parts(*input_.part, {&std::as_const(*model_).parameters(), &predictor_parameters_});
   optimizer_->step();
 }
 
-void Learner::step_flow(const at::Tensor& gradient) { flow_->step(input_.graph.beside(gradient)); }
+void Learner::step_flow(const at::Tensor& gradient) {
+  at::Tensor& through_weights = flow_->values().mutable_grad();
+  if (input_.part && through_weights.defined()) through_weights = input_.part->over_edges(through_weights);
+  flow_->step(input_.graph.beside(gradient));
+}
 
 std::tuple<at::Tensor, at::Tensor> Learner::weighed(const at::Tensor& scores, double weight) {
   return divergence(kind_, scores.detach(), flow_ ? flow_->transported() : none_, labels_, weight * scale_,

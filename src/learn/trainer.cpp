@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -105,15 +106,8 @@ EpochRecord Trainer::run_epoch() {
 void Trainer::measure_parts(const Scores& scores, EpochRecord& record) const {
   const TrainingPart& part = *input_.part;
   const at::Tensor losses = part.sum(at::tensor({record.loss, record.val_loss}, at::kDouble));
-  const at::Tensor metrics = at::zeros({3}, at::kDouble);
-  const Scores all = part.in_order(scores);
-  if (part.is_first()) {
-    const Split& split = part.all_split();
-    const std::vector<NodeId>* nodes[] = {&split.train, &split.val, &split.test};
-    for (int64_t k = 0; k < 3; ++k)
-      metrics[k] = measure_one(part.all_targets(), *nodes[k], all, metric_, input_.units);
-  }
-  part.broadcast(metrics);
+  const bool counts = input_.targets.task == Task::kClassification && metric_.name == "accuracy";
+  const at::Tensor metrics = counts ? accuracy_of_parts(scores) : metrics_at_first(scores);
   record.loss = losses[0].item<double>();
   record.val_loss = losses[1].item<double>();
   record.train_metric = metrics[0].item<double>();
@@ -135,6 +129,35 @@ void Trainer::measure_epoch(const Scores& scores, EpochRecord& record) const {
   record.train_metric = measure_one(targets, input_.split.train, scores, metric_, input_.units);
   record.val_metric = measure_one(targets, input_.split.val, scores, metric_, input_.units);
   record.test_metric = measure_one(targets, input_.split.test, scores, metric_, input_.units);
+}
+
+// Who is right is counted where the scores are.
+at::Tensor Trainer::accuracy_of_parts(const Scores& scores) const {
+  const std::vector<NodeId>* nodes[] = {&input_.split.train, &input_.split.val, &input_.split.test};
+  const at::Tensor counts = at::zeros({2, 3}, at::kDouble);  // right, known
+  for (int64_t k = 0; k < 3; ++k) {
+    const auto known = static_cast<double>(std::count_if(
+        nodes[k]->begin(), nodes[k]->end(), [&](NodeId node) { return input_.targets.classes[node] >= 0; }));
+    if (known == 0) continue;
+    counts[0][k] = std::round(known * measure_one(input_.targets, *nodes[k], scores, metric_));
+    counts[1][k] = known;
+  }
+  const at::Tensor all = input_.part->sum(counts);
+  return all[0] / all[1];  // of nobody no number
+}
+
+at::Tensor Trainer::metrics_at_first(const Scores& scores) const {
+  const TrainingPart& part = *input_.part;
+  const at::Tensor metrics = at::zeros({3}, at::kDouble);
+  const Scores all = part.in_order(scores);
+  if (part.is_first()) {
+    const Split& split = part.all_split();
+    const std::vector<NodeId>* nodes[] = {&split.train, &split.val, &split.test};
+    for (int64_t k = 0; k < 3; ++k)
+      metrics[k] = measure_one(part.all_targets(), *nodes[k], all, metric_, input_.units);
+  }
+  part.broadcast(metrics);
+  return metrics;
 }
 
 bool Trainer::fails(const EpochRecord& record) {

@@ -38,6 +38,8 @@ class TrainingPart {
   // Of the whole graph.
   virtual ModelShape shape(int64_t inputs, int64_t outputs) const = 0;
   virtual FlowTopology flow_topology(bool all_edges) const = 0;
+  // Rows of a flow on all edges [carriers, C]: those of an edge that two parts have become the sum of both.
+  virtual at::Tensor over_edges(const at::Tensor& rows) const = 0;
   // At part 0, in the order of the data: the scores, labels and split of all nodes.
   virtual Scores in_order(const Scores& own) const = 0;
   virtual const Targets& all_targets() const = 0;

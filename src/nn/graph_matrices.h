@@ -26,7 +26,7 @@ class GraphMatrices {
 
   // As GraphTensors has them.
   virtual at::Tensor row_numbers() const { return {}; }
-  virtual at::Tensor beside(const at::Tensor& own) const { return own; }
+  virtual std::shared_ptr<const RowExchange> others() const { return nullptr; }
 
   // The matrix times constant features, plus these with kAdjacency; kept.
   at::Tensor product(Kind kind, const at::Tensor& features);

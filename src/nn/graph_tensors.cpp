@@ -251,7 +251,10 @@ int64_t GraphTensors::num_nodes() const { return matrices_->num_nodes(); }
 int64_t GraphTensors::num_edges() const { return matrices_->num_edges(); }
 const at::TensorOptions& GraphTensors::options() const { return matrices_->options(); }
 at::Tensor GraphTensors::row_numbers() const { return matrices_->row_numbers(); }
-at::Tensor GraphTensors::beside(const at::Tensor& own) const { return matrices_->beside(own); }
+std::shared_ptr<const RowExchange> GraphTensors::others() const { return matrices_->others(); }
+at::Tensor GraphTensors::beside(const at::Tensor& own) const {
+  return others() ? others()->beside(own) : own;
+}
 
 PropagationMatrix GraphTensors::with_self_loops(const at::Tensor& edge_weights) const {
   return matrices_->matrix(GraphMatrices::kWithLoops, edge_weights);

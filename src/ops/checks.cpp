@@ -42,16 +42,19 @@ void check_square_pattern(const char* op, const SparsePattern& pattern, const at
 }
 
 std::vector<at::Tensor> tensors_of(const SparsePattern& pattern) {
-  return {pattern.offsets, pattern.columns, pattern.transposed_offsets, pattern.transposed_columns,
-          pattern.order};
+  std::vector<at::Tensor> tensors{pattern.offsets, pattern.columns, pattern.transposed_offsets,
+                                  pattern.transposed_columns, pattern.order};
+  if (pattern.entry_numbers.defined()) tensors.push_back(pattern.entry_numbers);
+  return tensors;
 }
 
 SparsePattern pattern_of(at::TensorList tensors) {
-  TORCH_CHECK(tensors.size() == 5,
+  TORCH_CHECK(tensors.size() == 5 || tensors.size() == 6,
               "qw: a pattern must be 5 tensors (offsets, columns, transposed_offsets, transposed_columns, "
               "order), got ",
               tensors.size());
-  return {tensors[0], tensors[1], tensors[2], tensors[3], tensors[4]};
+  return {tensors[0], tensors[1], tensors[2], tensors[3],
+          tensors[4], nullptr,    {},         tensors.size() == 6 ? tensors[5] : at::Tensor()};
 }
 
 std::vector<at::Tensor> tensors_of(const IncidenceTensors& graph) {

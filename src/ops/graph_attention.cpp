@@ -16,6 +16,7 @@
 #include "ops/checks.h"
 #include "ops/graph_attention_parts.h"
 #include "ops/index_checks.h"
+#include "ops/part_products.h"
 #include "ops/work.h"
 
 namespace qw {
@@ -38,6 +39,10 @@ void check_pattern(const char* op, const SparsePattern& pattern, const Tensor& f
   TORCH_CHECK(pattern.order.size(0) == entries, op, ": order must have an entry for each of ", entries,
               " entries, got ", pattern.order.size(0), "; SparsePattern::symmetric has none");
   check_pattern_entries(op, pattern);
+  if (!pattern.entry_numbers.defined()) return;
+  check_index(op, "entry_numbers", pattern.entry_numbers, at::kLong, features);
+  TORCH_CHECK(features.device().is_cpu() && pattern.entry_numbers.size(0) == entries, op,
+              ": entry_numbers are [", entries, "], on the CPU, got ", pattern.entry_numbers.sizes());
 }
 
 void check_like(const char* op, const char* name, const Tensor& tensor, at::IntArrayRef sizes,
@@ -160,7 +165,8 @@ kernels::AttentionView<T> view_of(const AttentionInputs& inputs, const Tensor& s
           statistic_of<T>(statistics, kTargetScores),
           data_or_null<T>(inputs.edge_weights),
           static_cast<T>(inputs.options.negative_slope),
-          dropout_of<T>(inputs.options)};
+          dropout_of<T>(inputs.options),
+          pattern.entry_numbers.defined() ? data_or_null<int64_t>(pattern.entry_numbers) : nullptr};
 }
 
 template <class T>
@@ -398,9 +404,9 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
     context->saved_data["negative_slope"] = options.negative_slope;
     context->saved_data["dropout"] = options.dropout;
     context->saved_data["key"] = std::vector<int64_t>{options.seed, options.epoch, options.layer};
-    variable_list saved = tensors_of(pattern);
-    saved.insert(saved.end(), {features, attention_source, attention_target, edge_weights, outputs.result,
-                               outputs.statistics});
+    variable_list saved{features,     attention_source, attention_target,
+                        edge_weights, outputs.result,   outputs.statistics};
+    for (const Tensor& each : tensors_of(pattern)) saved.push_back(each);
     context->save_for_backward(std::move(saved));
     return outputs.result;
   }
@@ -413,14 +419,14 @@ class GraphAttention : public torch::autograd::Function<GraphAttention> {
     const std::vector<int64_t> key = data["key"].toIntVector();
     const bool edge_weights_need_gradient = data["edge_weights_need_gradient"].toBool();
     const AttentionInputs inputs{
-        pattern_of(at::TensorList(saved).slice(0, 5)),
-        saved[5],
-        saved[6],
-        saved[7],
-        saved[8],
+        pattern_of(at::TensorList(saved).slice(6)),
+        saved[0],
+        saved[1],
+        saved[2],
+        saved[3],
         {data["negative_slope"].toDouble(), data["dropout"].toDouble(), key[0], key[1], key[2]}};
     const auto [features, attention_source, attention_target, edge_weights] =
-        graph_attention_backward(inputs, {saved[9], saved[10]}, gradients[0], edge_weights_need_gradient);
+        graph_attention_backward(inputs, {saved[4], saved[5]}, gradients[0], edge_weights_need_gradient);
     return {Tensor(),
             features,
             attention_source,
@@ -491,6 +497,8 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
 at::Tensor graph_attention(const SparsePattern& pattern, const at::Tensor& features,
                            const at::Tensor& attention_source, const at::Tensor& attention_target,
                            const at::Tensor& edge_weights, const GraphAttentionOptions& options) {
+  if (pattern.others != nullptr)
+    return ops::part_attention(pattern, features, attention_source, attention_target, edge_weights, options);
   return ops::call<ops::graph_attention_backend>("qw::graph_attention", ops::tensors_of(pattern), features,
                                                  attention_source, attention_target,
                                                  ops::or_none(edge_weights), options.negative_slope,

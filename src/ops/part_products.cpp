@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <array>
+#include <utility>
 
 #include "kernels/combination.h"
 #include "kernels/spmm.h"
@@ -21,7 +22,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 void check_part(const char* op, const SparsePattern& pattern, const Tensor& values, const Tensor& own) {
-  TORCH_CHECK(!values.requires_grad(), op, ": values on a part of a matrix are constants");
+  TORCH_CHECK(!values.requires_grad(), op, ": values beside those of a transpose are constants");
   TORCH_CHECK(own.device().is_cpu() && own.dim() == 2, op, ": own rows must be [R, C] on the CPU, got ",
               own.sizes(), " on ", own.device());
   const int64_t rows = pattern.offsets.size(0) - 1;
@@ -46,7 +47,7 @@ PartMatrix transpose_of(const SparsePattern& pattern) {
 
 // What a backward pass needs of a forward one, as autograd keeps it.
 struct Kept : torch::CustomClassHolder {
-  Kept(SparsePattern of, bool adds_dense) : pattern(std::move(of)), adds_dense(adds_dense) {}
+  Kept(SparsePattern of, bool adds) : pattern(std::move(of)), adds_dense(adds) {}
 
   SparsePattern pattern;
   bool adds_dense;
@@ -172,18 +173,100 @@ class PartFilter : public torch::autograd::Function<PartFilter> {
   }
 };
 
+// Rows of others beside own ones, whose gradients go back to their owners.
+class Fetch : public torch::autograd::Function<Fetch> {
+ public:
+  static Tensor forward(AutogradContext* context, const SparsePattern& pattern, const Tensor& own) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    keep(context, pattern);
+    return pattern.others->beside(own);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    return {Tensor(), kept_of(context)->pattern.others->added_back(gradients[0].contiguous())};
+  }
+};
+
+// Numbers of all parts added; so are their gradients.
+class Total : public torch::autograd::Function<Total> {
+ public:
+  static Tensor forward(AutogradContext* context, const SparsePattern& pattern, const Tensor& mine) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    keep(context, pattern);
+    return pattern.others->total(mine);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    return {Tensor(), kept_of(context)->pattern.others->total(gradients[0])};
+  }
+};
+
+bool has_constant_values(const SparsePattern& pattern) { return pattern.transposed_values.defined(); }
+
+// The square matrix that the part has by itself.
+SparsePattern alone(const SparsePattern& pattern) {
+  SparsePattern square = pattern;
+  square.others = nullptr;
+  return square;
+}
+
+Tensor learned_product(const SparsePattern& pattern, const Tensor& values, const Tensor& own) {
+  return spmm(alone(pattern), values, Fetch::apply(pattern, own)).narrow(0, 0, own.size(0));
+}
+
 }  // namespace
+
+Tensor beside(const SparsePattern& pattern, const Tensor& own) { return Fetch::apply(pattern, own); }
+
+// In float64, as batch_norm() adds.
+Tensor part_batch_norm(const std::shared_ptr<const RowExchange>& others, const Tensor& x,
+                       const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                       const Tensor& running_var) {
+  constexpr double kMomentum = 0.1, kEps = 1e-5;
+  SparsePattern all;
+  all.others = others;
+  const Tensor own_rows = at::full({1}, static_cast<double>(x.size(0)), at::kDouble);
+  const auto rows = others->total(own_rows).item<double>();
+  TORCH_CHECK(rows >= 2, "qw::batch_norm: x must have two rows at least in training, got ", rows);
+  const Tensor numbers = x.to(at::kDouble);
+  const Tensor mean = Total::apply(all, numbers.sum(0)) / rows;
+  const Tensor centred = numbers - mean;
+  const Tensor variance = Total::apply(all, (centred * centred).sum(0)) / rows;
+  running_mean.mul_(1 - kMomentum).add_(mean.detach(), kMomentum);
+  running_var.mul_(1 - kMomentum).add_(variance.detach(), kMomentum * rows / (rows - 1));
+  return (centred / at::sqrt(variance + kEps)).to(x.scalar_type()) * weight + bias;
+}
 
 Tensor part_product(const SparsePattern& pattern, const Tensor& values, const Tensor& dense,
                     const Tensor& addend) {
+  if (!has_constant_values(pattern)) {
+    const Tensor product = learned_product(pattern, values, dense);
+    return addend.defined() ? product + addend : product;
+  }
   check_part("qw::spmm", pattern, values, dense);
   return PartProduct::apply(pattern, values, dense, or_none(addend));
 }
 
 Tensor part_filter(const SparsePattern& pattern, const Tensor& values, const Tensor& coefficients,
                    const Tensor& x) {
-  check_part("qw::chebyshev_filter", pattern, values, x);
-  return PartFilter::apply(pattern, values, coefficients, x);
+  if (has_constant_values(pattern)) {
+    check_part("qw::chebyshev_filter", pattern, values, x);
+    return PartFilter::apply(pattern, values, coefficients, x);
+  }
+  Tensor before, term = x, result = coefficients[0] * x;
+  for (int64_t k = 1; k < coefficients.size(0); ++k) {
+    Tensor next = learned_product(pattern, values, term);
+    if (k > 1) next = 2 * next - before;
+    result = result + coefficients[k] * next;
+    before = std::exchange(term, next);
+  }
+  return result;
+}
+
+Tensor part_attention(const SparsePattern& pattern, const Tensor& features, const Tensor& attention_source,
+                      const Tensor& attention_target, const Tensor& edge_weights,
+                      const GraphAttentionOptions& options) {
+  return graph_attention(alone(pattern), Fetch::apply(pattern, features), attention_source, attention_target,
+                         edge_weights, options)
+      .narrow(0, 0, features.size(0));
 }
 
 }  // namespace qw::ops

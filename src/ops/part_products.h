@@ -4,15 +4,26 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "qw/ops/graph_attention.h"
 #include "qw/ops/spmm.h"
 
 namespace qw::ops {
 
-// spmm() and chebyshev_filter() of a pattern with `others`, on the CPU; the values of the matrix get no
-// gradient.
+// Own rows [R, C] and behind them those of others; its gradient goes back to their owners.
+at::Tensor beside(const SparsePattern& pattern, const at::Tensor& own);
+
+// batch_norm() in training, with the mean and variance of the rows of all parts.
+at::Tensor part_batch_norm(const std::shared_ptr<const RowExchange>& others, const at::Tensor& x,
+                           const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& running_mean,
+                           const at::Tensor& running_var);
+
+// spmm(), chebyshev_filter() and graph_attention() of a pattern with `others`, on the CPU.
 at::Tensor part_product(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
                         const at::Tensor& addend);
 at::Tensor part_filter(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& coefficients,
                        const at::Tensor& x);
+at::Tensor part_attention(const SparsePattern& pattern, const at::Tensor& features,
+                          const at::Tensor& attention_source, const at::Tensor& attention_target,
+                          const at::Tensor& edge_weights, const GraphAttentionOptions& options);
 
 }  // namespace qw::ops

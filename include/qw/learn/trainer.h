@@ -89,7 +89,10 @@ class Trainer {
   void take_state(const SafetensorsFile& file, const std::vector<int64_t>& counts, const std::string& from);
   void measure_epoch(const Scores& scores, EpochRecord& record) const;
   void measure_parts(const Scores& scores, EpochRecord& record) const;  // losses and metrics of all together
-  double score_of(const EpochRecord& record) const;                     // by the rule
+  // [3]: of the training, validation and test nodes of all parts.
+  at::Tensor accuracy_of_parts(const Scores& scores) const;
+  at::Tensor metrics_at_first(const Scores& scores) const;
+  double score_of(const EpochRecord& record) const;  // by the rule
   bool is_best(const EpochRecord& record) const;
   void keep_best();
   bool should_stop(const EpochRecord& record) const;

@@ -61,8 +61,10 @@ class GraphTensors {
   // Of a part: [N] int64, the numbers of its nodes in the whole, by which random numbers are drawn. Undefined
   // where the graph is whole.
   at::Tensor row_numbers() const;
-  // Of a part: these rows [N, C] and behind them those of the nodes of other parts that its edges lead to;
-  // all parts call it together. Where the graph is whole, the rows themselves.
+  // Of a part: who has the rows of the nodes of other parts that its edges lead to. Null where the graph is
+  // whole.
+  std::shared_ptr<const RowExchange> others() const;
+  // These rows [N, C] and behind them those, if there are others.
   at::Tensor beside(const at::Tensor& own) const;
 
  private:

@@ -47,6 +47,9 @@ struct GraphAttentionOptions {
 // gradient of each score, [entries, H]. Every sum has one owner and the order of the entries: the same bits
 // for any number of threads. A NaN in the scores of a row makes the row NaN. Throws c10::Error on shapes,
 // types, devices or options that do not fit; indices are trusted.
+//
+// With pattern.others all parts call it together, as spmm, with the features of own rows. With entry_numbers
+// an entry is dropped by its number there.
 at::Tensor graph_attention(const SparsePattern& pattern, const at::Tensor& features,
                            const at::Tensor& attention_source, const at::Tensor& attention_target,
                            const at::Tensor& edge_weights, const GraphAttentionOptions& options);

@@ -19,6 +19,11 @@ class RowExchange {
 
   // Own rows [R, C] and behind them those of others that columns name. All parts call it together.
   virtual at::Tensor beside(const at::Tensor& own) const = 0;
+  // The other way round, its adjoint: rows behind the own ones go to their owners, who add them to their own,
+  // in the order of the parts.
+  virtual at::Tensor added_back(const at::Tensor& all) const = 0;
+  // The numbers of all parts, of one shape, added in the order of the parts.
+  virtual at::Tensor total(const at::Tensor& mine) const = 0;
 };
 
 // Where the entries of a sparse matrix [R, K] are, and of its transpose: kept once, since the backward pass
@@ -32,11 +37,14 @@ struct SparsePattern {
   at::Tensor order;  // [entries] int64: entry k of the transpose is entry order[k] of the matrix; or [0]: the
                      // same entry
 
-  // Of one part of a larger square matrix, on the CPU: its own rows, whose columns are numbers of rows as
-  // others->beside() gives them, and the same rows of the transpose, whose values are given here, since some
-  // of them belong to other parts. They are constants. Null and undefined: the matrix is whole.
+  // Of one part of a larger square matrix, on the CPU: columns are numbers of rows as others->beside() gives
+  // them. Null: the matrix is whole.
   std::shared_ptr<const RowExchange> others{};
-  at::Tensor transposed_values{};  // [entries of the transpose]
+  // Where its values are constants, [entries] those of its rows of the transpose of the larger matrix, which
+  // the transpose here then is. Undefined: the transpose is that of its own entries, and rows of other parts
+  // are there and empty, so that the matrix is square.
+  at::Tensor transposed_values{};
+  at::Tensor entry_numbers{};  // [entries] int64 in the larger matrix, by which attention drops entries
 
   // The pattern of a matrix that equals its transpose, values included: nothing is stored twice.
   static SparsePattern symmetric(const at::Tensor& offsets, const at::Tensor& columns);

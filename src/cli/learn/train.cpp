@@ -333,6 +333,10 @@ void train_parts(const CLI::App& command, TrainArguments& arguments, const std::
   const Dataset labels = labels_of_partition(manifest);
   suit_request(command, labels, arguments);
   report_file("qw train", arguments.report, arguments.out);  // refused before anything is trained
+  if (arguments.request.baselines == "auto") {
+    say("no baselines are fitted part by part; --baselines all joins the parts");
+    arguments.request.baselines = "none";
+  }
   const auto work = [&](const Progress& progress) {
     const PartitionTraining training{manifest,
                                      labels,

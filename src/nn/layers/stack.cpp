@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ops/part_products.h"
 #include "qw/ops/feature_norm.h"
 
 namespace qw {
@@ -61,9 +62,14 @@ at::Tensor LayerStack::between(const ModelInput& input, int64_t layer, const Lay
   if (norm_ == "none") return activate(output.rows, bias, style_.activation, p, key);
   const Norm& norm = norms_[layer - 1];
   at::Tensor rows = output.bias.defined() ? add_bias(output.rows, bias) : output.rows;
-  rows = norm_ == "layer"
-             ? layer_norm(rows, norm.weight, norm.bias)
-             : batch_norm(rows, norm.weight, norm.bias, norm.running_mean, norm.running_var, input.training);
+  if (norm_ == "layer") {
+    rows = layer_norm(rows, norm.weight, norm.bias);
+  } else if (input.training && input.graph.others()) {
+    rows = ops::part_batch_norm(input.graph.others(), rows, norm.weight, norm.bias, norm.running_mean,
+                                norm.running_var);
+  } else {
+    rows = batch_norm(rows, norm.weight, norm.bias, norm.running_mean, norm.running_var, input.training);
+  }
   return activate(rows, none, style_.activation, p, key);
 }
 
