@@ -173,7 +173,7 @@ Figure linked_figure(const RunRecord& record, const std::vector<std::vector<doub
     for (const int64_t other : shown) row.y.push_back(all > 0 ? 100 * links[c][other] / all : std::nan(""));
   }
   return {
-      "Who is linked with whom",
+      "Edges between classes",
       fmt::format("Of 100 labelled neighbours of a class, how many are of each class. Large numbers on the "
                   "diagonal: neighbours are alike.{}",
                   of_largest(record.trained_on.targets)),
