@@ -70,9 +70,10 @@ Figure class_figure(const RunRecord& record, const std::vector<int64_t>& shown) 
           nodes->begin(), nodes->end(), [&](NodeId node) { return has_label(targets, node, c); })));
     panel.series.push_back(std::move(series));
   }
+  const bool several = !record.fit && record.trained_on.splits.size() > 1;
   return {of_classes ? "Labelled nodes by class" : "Nodes by label",
           fmt::format("How many nodes {} train, validate and test{}.{}",
-                      of_classes ? "of each class" : "with each label", record.fit ? "" : " in the first run",
+                      of_classes ? "of each class" : "with each label", several ? " in the first run" : "",
                       of_largest(targets)),
           {panel},
           1};

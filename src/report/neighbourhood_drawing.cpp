@@ -151,11 +151,13 @@ void draw_edges(Svg& svg, const Neighbourhood& around, const std::vector<Point>&
     }
   }
   if (!around.has_weights || around.edges.size() > kMostWeights) return;
+  svg.begin_group(kHalo);
   for (const DrawnEdge& edge : around.edges) {
     const Point a = places[edge.from], b = places[edge.to];
     svg.text({(a.x + b.x) / 2, (a.y + b.y) / 2 - 3}, fmt::format("{:.3g}", edge.weight),
              {.size = kWeightSize, .anchor = Anchor::kMiddle, .color = "#444444"});
   }
+  svg.end_group();
 }
 
 std::string node_text(const DrawnNode& node) {
