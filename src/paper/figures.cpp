@@ -46,6 +46,7 @@ Figure bars(const std::vector<MeasuredCell>& cells) {
   figure.columns = 1;
   Panel& panel = panel_named(figure, "photo");
   panel.kind = PanelKind::kBars;
+  panel.x_label = "network and loss";
   panel.y_label = "milliseconds per step";
   panel.series.push_back({"median step of a run, mean over the runs"});
   for (const MeasuredCell& measured : cells) {

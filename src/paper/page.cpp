@@ -16,10 +16,18 @@ std::string without_marks(std::string text) {
 
 // "| a | b |"
 std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  for (const std::string& cell : split(trim(line).substr(1), '|')) cells.push_back(without_marks(cell));
+  std::vector<std::string> cells = split(trim(line).substr(1), '|');
   cells.pop_back();
   return cells;
+}
+
+void add_row(PageTable& table, const std::string& line) {
+  std::vector<std::string> row;
+  for (const std::string& cell : cells_of(line)) {
+    if (cell.find("**") != std::string::npos) table.strong.insert({table.rows.size(), row.size()});
+    row.push_back(without_marks(cell));
+  }
+  table.rows.push_back(std::move(row));
 }
 
 // What to_markdown() says, as paragraphs and tables of the page.
@@ -37,9 +45,12 @@ void add_markdown(Page& page, const std::string& markdown) {
     } else if (!line.starts_with('|')) {
       page.paragraph(without_marks(line.starts_with("- ") ? line.substr(2) : line));
     } else if (table.columns.empty()) {
-      for (const std::string& name : cells_of(line)) table.columns.push_back({name, !table.columns.empty()});
+      for (const std::string& name : cells_of(line))
+        table.columns.push_back(table.columns.empty() && trim(name).empty()
+                                    ? PageColumn{"model and loss", false}
+                                    : PageColumn{without_marks(name), !table.columns.empty()});
     } else {
-      table.rows.push_back(cells_of(line));
+      add_row(table, line);
     }
   }
   finish_table();

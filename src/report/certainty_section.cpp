@@ -56,15 +56,14 @@ void add_reliability(Page& page, const RunRecord& record) {
   const bool of_classes = record.has_classes();
   const std::string stated = of_classes ? "confidence" : "probability of a label";
   const std::string counted = of_classes ? "test nodes" : "labels of test nodes";
-  Panel panel{
-      .title = of_classes ? "Are they right as often as they say?" : "Are labels there as often as that?",
-      .x_label = stated,
-      .y_label = of_classes ? "share that is right" : "share that is there",
-      .spread_style = SpreadStyle::kWhiskers,
-      .diagonal = true};
+  Panel panel{.title = "Reliability",
+              .x_label = stated,
+              .y_label = of_classes ? "share that is right" : "share that is there",
+              .spread_style = SpreadStyle::kWhiskers,
+              .diagonal = true,
+              .x_reach = {0, 1}};
   Series line{.name = counted};
-  Panel sizes{
-      .title = "How sure are they?", .x_label = stated, .y_label = counted, .kind = PanelKind::kHistogram};
+  Panel sizes{.title = "Confidence", .x_label = stated, .y_label = counted, .kind = PanelKind::kHistogram};
   Series bars{.name = counted};
   bars.x.push_back(0);
   for (int bin = 0; bin < kBins; ++bin) {
@@ -79,12 +78,15 @@ void add_reliability(Page& page, const RunRecord& record) {
   }
   panel.series = {line};
   sizes.series = {bars};
-  page.chart({"Confidence",
-              of_classes ? "On the dashed line a confidence of 0.8 is right in 8 of 10 cases; below it, "
-                           "predictions are too sure of themselves."
-                         : "On the dashed line a label of probability 0.8 is there in 8 of 10 cases.",
-              {panel, sizes},
-              2});
+  page.chart(
+      {"Calibration",
+       fmt::format("{} Bins of fewer than {:.0f} {} have no point.",
+                   of_classes ? "On the dashed line a confidence of 0.8 is right in 8 of 10 cases; below it, "
+                                "predictions are too sure of themselves."
+                              : "On the dashed line a label of probability 0.8 is there in 8 of 10 cases.",
+                   kFewestInBin, of_classes ? "nodes" : "labels"),
+       {panel, sizes},
+       2});
 }
 
 void add_sets(Page& page, const RunRecord& record) {
@@ -107,14 +109,19 @@ void add_sets(Page& page, const RunRecord& record) {
   panel.series = {{.name = "test nodes", .y = count}};
   const auto& coverage = record.summary.at("coverage");
   std::string held;
-  if (coverage.at("asked").is_number() && coverage.at("test").at("mean").is_number())
-    held = fmt::format(" They are made to hold {} of {}, and hold {} of those of the test nodes.",
-                       percent(coverage.at("asked").get<double>()),
-                       of_classes ? "the classes" : "the labels that are there and of those that are not",
-                       percent(coverage.at("test").at("mean").get<double>()));
-  page.chart({"Sets that hold the truth",
-              fmt::format("Small sets are sure ones; {:.2f} {} on average.{}", mean,
-                          of_classes ? "classes" : "labels are left open", held),
+  if (coverage.at("asked").is_number() && coverage.at("test").at("runs").at(0).is_number())
+    held = fmt::format(
+        fmt::runtime(of_classes ? " They are made to hold the true class of {} of nodes, and hold that of {} "
+                                  "of the test nodes."
+                                : " They are made to be right about {} of the labels of nodes, and are about "
+                                  "{} of those of the test nodes."),
+        percent(coverage.at("asked").get<double>()),
+        percent(coverage.at("test").at("runs").at(0).get<double>()));
+  page.chart({"Conformal sets",
+              fmt::format("{}; {:.2f} on average.{}",
+                          of_classes ? "How many classes a set has: few where the prediction is sure"
+                                     : "How many labels a set leaves open: few where the prediction is sure",
+                          mean, held),
               {panel},
               1});
 }

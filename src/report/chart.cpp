@@ -36,8 +36,8 @@ constexpr int kMostRows = 6;         // of the grid
 constexpr int kMostDecades = 8;
 constexpr double kBoldness = 1.2;  // how much wider bold text is
 constexpr double kInset = 8;
-constexpr double kMostNameWidth = 0.4;  // of a panel, for names down its side
-constexpr double kNameRow = 24;
+constexpr double kMostNameWidth = 0.46;           // of a panel, for names down its side
+constexpr double kNameRow = 24, kSeriesRow = 12;  // of a name, and of each series more than one
 constexpr double kFewestRows = 3;
 constexpr const char* kGrid = "stroke=\"#e4e4e4\" stroke-width=\"0.8\"";
 constexpr const char* kAxisLine = "stroke=\"#555555\" stroke-width=\"1\"";
@@ -336,9 +336,13 @@ class Layout {
       if (!series.name.empty() && !listed && has_data(panel, series))
         legend_.push_back({series.name, panel.kind, {}});
     }
-    const Extent x = x_extent(panel), y = y_extent(panel);
+    Extent x = x_extent(panel), y = y_extent(panel);
+    if (panel.diagonal && !y.empty()) {
+      for (const double value : {y.low, y.high}) x.include(value);
+    }
     Plot plot;
     plot.x = x.empty() ? bottom_axis({0, 1}, false, panel_width_) : bottom_axis(x, panel.log_x, panel_width_);
+    if (panel.diagonal && !x.empty()) y = {plot.x.low, plot.x.high};
     plot.y = panel.kind == PanelKind::kParallel ? Axis{}
              : names_aside(panel.kind)          ? names_axis(row_names(panel), kMostNameWidth * panel_width_)
              : y.empty()                        ? make_axis(0, 1, false, kMostRows)
@@ -391,8 +395,10 @@ class Layout {
                     [](const Panel& panel) { return panel.kind == PanelKind::kIntervals; });
     double plot_height = only_intervals ? kFewestRows * kNameRow : 70 + 0.32 * panel_width_;
     for (const Panel& panel : figure_.panels) {
-      if (names_aside(panel.kind))
-        plot_height = std::max(plot_height, kNameRow * static_cast<double>(row_names(panel).size()));
+      if (!names_aside(panel.kind)) continue;
+      const bool several = panel.kind == PanelKind::kIntervals && panel.series.size() > 1;
+      const double row = kNameRow + (several ? kSeriesRow * static_cast<double>(panel.series.size() - 1) : 0);
+      plot_height = std::max(plot_height, row * static_cast<double>(row_names(panel).size()));
     }
     const double panel_height = above + plot_height + below + kMargin / 2;
     for (size_t p = 0; p < plots_.size(); ++p) {
@@ -409,9 +415,11 @@ class Layout {
 
   void draw_panel(Svg& svg, const Panel& panel, const Plot& plot) const {
     const double middle = plot.left + plot.width / 2;
-    svg.text({plot.left, plot.top - 10}, fit_text(panel.title, kPanelTitleSize, plot.width / kBoldness),
+    const double left = plot.left - y_label_left_;
+    svg.text({left, plot.top - 10},
+             fit_text(panel.title, kPanelTitleSize, (plot.left + plot.width - left) / kBoldness),
              {.size = kPanelTitleSize, .bold = true});
-    svg.text({plot.left - y_label_left_ + kLabelSize, plot.top + plot.height / 2},
+    svg.text({left + kLabelSize, plot.top + plot.height / 2},
              fit_text(panel.y_label, kLabelSize, plot.height),
              {.size = kLabelSize, .anchor = Anchor::kMiddle, .upwards = true});
     svg.text({middle, plot.bottom() + x_label_depth(label_lines(panel, plot.width))},

@@ -28,8 +28,10 @@ void add_matrix(Page& page, const RunRecord& record) {
     const auto truth = place.find(nodes.labels[i]), said = place.find(nodes.predicted[i]);
     if (truth != place.end() && said != place.end()) ++panel.series[truth->second].y[said->second];
   }
-  page.chart(
-      {"What is taken for what", "Test nodes by their class and the class that is predicted.", {panel}, 1});
+  page.chart({"Confusion matrix",
+              "Test nodes by their class and the class that is predicted for them.",
+              {panel},
+              1});
 }
 
 // The commonest mistakes, of many classes.

@@ -15,6 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kMostSeeds = 30;  // that are drawn
+
 // "+-" of terminals as pages write it.
 std::string in_print(std::string text) {
   for (size_t at = text.find("+-"); at != std::string::npos; at = text.find("+-", at))
@@ -85,24 +87,28 @@ void add_seeds(Page& page, const RunComparison& comparison) {
   const ComparedMetric& metric = comparison.metric;
   const RunSummary& first = comparison.runs.front();
   if (first.seeds.size() < 2) return;
-  Panel panel{.x_label = "run of the first training",
-              .y_label = metric.part + " " + metric.name + (metric.is_share() ? ", %" : ""),
-              .kind = PanelKind::kPoints};
+  const size_t drawn = std::min(kMostSeeds, first.seeds.size());
+  Panel panel{.x_label = metric.part + " " + metric.name + (metric.is_share() ? ", %" : ""),
+              .kind = PanelKind::kIntervals};
+  for (size_t i = 0; i < drawn; ++i) panel.categories.push_back(fmt::format("run {}", i));
   for (const RunSummary& run : comparison.runs) {
     const MetricSummary& values = comparison.values(run);
     Series series{.name = label_of(comparison, run)};
-    for (size_t i = 0; i < first.seeds.size(); ++i) {
+    for (size_t i = 0; i < drawn; ++i) {
       const auto found = std::find(run.seeds.begin(), run.seeds.end(), first.seeds[i]);
-      if (found == run.seeds.end()) continue;
-      series.x.push_back(static_cast<double>(i));
-      series.y.push_back(metric.scale() * values.runs[found - run.seeds.begin()]);
+      series.y.push_back(found == run.seeds.end() ? std::nan("")
+                                                  : metric.scale() * values.runs[found - run.seeds.begin()]);
     }
     panel.series.push_back(std::move(series));
   }
-  page.chart({"Seed by seed",
-              "What each training reached; runs of one seed stand above each other and are a pair.",
-              {panel},
-              1});
+  page.chart(
+      {"Seed by seed",
+       fmt::format(
+           "What each training reached with the seed of each run of the first training: runs of one "
+           "row are a pair.{}",
+           drawn < first.seeds.size() ? fmt::format(" The first {} of {}.", drawn, first.seeds.size()) : ""),
+       {panel},
+       1});
 }
 
 void add_metrics(Page& page, const RunComparison& comparison) {

@@ -35,41 +35,62 @@ std::vector<RankingCurves> curves_of(const RunRecord& record) {
   return curves;
 }
 
+// Without nodes of both kinds there is no curve.
+bool exists(const RankingCurves& curves) { return !curves.recall.empty(); }
+
 // Whoever ranks by chance has the same precision at any recall.
-Series by_chance(const std::string& name, const RankingCurves& curves) {
-  const auto all = static_cast<double>(curves.positives + curves.negatives);
-  const double share = static_cast<double>(curves.positives) / all;
+double share_of(const RankingCurves& curves) {
+  return static_cast<double>(curves.positives) / static_cast<double>(curves.positives + curves.negatives);
+}
+
+Series by_chance(const std::string& name, double share) {
   return {.name = name, .x = {0, 1}, .y = {share, share}, .thin = true};
+}
+
+// Adds the mean of those curves that there are.
+void add_mean(const std::vector<RankingCurves>& curves, const char* things, Panel& roc, Panel& precision) {
+  const MeanCurves mean = mean_curves(curves);
+  double count = 0, share = 0;
+  for (const RankingCurves& each : curves) {
+    if (!exists(each)) continue;
+    ++count;
+    share += share_of(each);
+  }
+  const std::string name = fmt::format("mean of {} {}", count, things);
+  roc.series = {{.name = name, .x = mean.at, .y = mean.true_positive}};
+  precision.series = {{.name = name, .x = mean.at, .y = mean.precision}};
+  if (count > 0) precision.series.push_back(by_chance(name, share / count));
 }
 
 Figure drawn(const RunRecord& record, const std::vector<RankingCurves>& curves) {
   Panel roc{.title = "ROC",
-            .x_label = "share of the others that is taken for it",
-            .y_label = "share of its own that is found",
-            .diagonal = true};
-  Panel precision{.title = "Precision and recall", .x_label = "recall", .y_label = "precision"};
+            .x_label = "false positive rate",
+            .y_label = "true positive rate (recall)",
+            .diagonal = true,
+            .x_reach = {0, 1}};
+  Panel precision{
+      .title = "Precision and recall", .x_label = "recall", .y_label = "precision", .y_reach = {0, 1}};
   const bool of_classes = record.has_classes();
   if (curves.size() <= kMostCurves) {
     for (size_t c = 0; c < curves.size(); ++c) {
+      if (!exists(curves[c])) continue;
       const std::string name = record.class_name(static_cast<int64_t>(c));
       roc.series.push_back({.name = name, .x = curves[c].false_positive, .y = curves[c].true_positive});
       precision.series.push_back({.name = name, .x = curves[c].recall, .y = curves[c].precision});
-      precision.series.push_back(by_chance(name, curves[c]));
+      precision.series.push_back(by_chance(name, share_of(curves[c])));
     }
   } else {
-    const MeanCurves mean = mean_curves(curves);
-    const std::string name = fmt::format("mean of {} {}", curves.size(), of_classes ? "classes" : "labels");
-    roc.series = {{.name = name, .x = mean.at, .y = mean.true_positive}};
-    precision.series = {{.name = name, .x = mean.at, .y = mean.precision}};
+    add_mean(curves, of_classes ? "classes" : "labels", roc, precision);
   }
-  return {
-      of_classes ? "Each class against the rest" : "Each label",
-      fmt::format("Test nodes ranked by probability{}. Recall is the share of a class that is found, "
-                  "precision the share of what is found that is of the class. Dashed and thin: ranked by "
-                  "chance. The areas below the curves stand in the table; curves have some {:.0f} points.",
-                  curves.size() > kMostCurves ? ", the mean over all curves" : "", kMostPoints),
-      {roc, precision},
-      2};
+  return {of_classes ? "Each class against the rest" : "Each label",
+          fmt::format(
+              "Test nodes ranked by probability{0}. Recall is the share of {1} that is found, precision the "
+              "share of what is found that is of {1}. Dashed and thin: ranked by chance. The areas below "
+              "the curves stand in the table; curves have some {2:.0f} points.",
+              curves.size() > kMostCurves ? ", the mean over all curves" : "",
+              of_classes ? "the class" : "the label", kMostPoints),
+          {roc, precision},
+          2};
 }
 
 }  // namespace
@@ -85,7 +106,7 @@ void add_curves(Page& page, const RunRecord& record) {
                   {{record.has_classes() ? "class" : "label", false},
                    {"nodes", true},
                    {"others", true},
-                   {"ROC", true},
+                   {"ROC AUC", true},
                    {"average precision", true}},
                   {}};
   for (size_t c = 0; c < std::min(kMostRows, curves.size()); ++c) {

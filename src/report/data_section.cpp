@@ -70,9 +70,10 @@ Figure class_figure(const RunRecord& record, const std::vector<int64_t>& shown) 
           nodes->begin(), nodes->end(), [&](NodeId node) { return has_label(targets, node, c); })));
     panel.series.push_back(std::move(series));
   }
+  const bool several = !record.fit && record.trained_on.splits.size() > 1;
   return {of_classes ? "Labelled nodes by class" : "Nodes by label",
           fmt::format("How many nodes {} train, validate and test{}.{}",
-                      of_classes ? "of each class" : "with each label", record.fit ? "" : " in the first run",
+                      of_classes ? "of each class" : "with each label", several ? " in the first run" : "",
                       of_largest(targets)),
           {panel},
           1};
@@ -173,7 +174,7 @@ Figure linked_figure(const RunRecord& record, const std::vector<std::vector<doub
     for (const int64_t other : shown) row.y.push_back(all > 0 ? 100 * links[c][other] / all : std::nan(""));
   }
   return {
-      "Who is linked with whom",
+      "Edges between classes",
       fmt::format("Of 100 labelled neighbours of a class, how many are of each class. Large numbers on the "
                   "diagonal: neighbours are alike.{}",
                   of_largest(record.trained_on.targets)),

@@ -15,7 +15,9 @@ namespace {
 constexpr size_t kWrong = 2, kUncertain = 2;  // nodes that are chosen
 constexpr int64_t kMostNodes = 100'000;       // of a graph whose nodes are explained without being asked
 
-std::string shown(double value) { return std::isnan(value) ? "" : fmt::format("{:.4g}", value); }
+std::string shown(double value) { return std::isnan(value) ? "" : number_text(value); }
+// Differences in the fifth decimal of a probability are rounding.
+std::string shown_probability(double value) { return shown(std::round(1e4 * value) / 1e4); }
 std::string label_of(const NamedNode& node) { return node.trains ? node.label.text() : ""; }
 
 // How wrong each node is: by the confidence of a prediction that is wrong, or the mean error of values.
@@ -40,24 +42,32 @@ std::vector<double> wrongness_of(const RunRecord& record) {
   return wrongness;
 }
 
-// Ids of the nodes that are most wrong, then of those that are least sure.
-std::vector<std::string> remarkable_nodes(const RunRecord& record) {
+struct ChosenNodes {
+  std::vector<std::string> ids;
+  bool wrong = false, unsure = false;  // what there is among them
+};
+
+// The nodes that are most wrong, then those that are least sure.
+ChosenNodes remarkable_nodes(const RunRecord& record) {
   const PredictedNodes& nodes = record.predicted;
   const std::vector<double> wrongness = wrongness_of(record);
   std::vector<size_t> order(nodes.ids.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::vector<std::string> chosen;
+  ChosenNodes chosen;
   const auto take = [&](size_t most, const auto& amount) {
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return amount(a) > amount(b); });
     for (size_t k = 0; k < order.size() && most > 0 && amount(order[k]) > 0; ++k) {
       const std::string& id = nodes.ids[order[k]];
-      if (std::find(chosen.begin(), chosen.end(), id) != chosen.end()) continue;
-      chosen.push_back(id);
+      if (std::find(chosen.ids.begin(), chosen.ids.end(), id) != chosen.ids.end()) continue;
+      chosen.ids.push_back(id);
       --most;
     }
   };
   take(kWrong, [&](size_t i) { return wrongness[i]; });
+  chosen.wrong = !chosen.ids.empty();
+  const size_t wrong = chosen.ids.size();
   if (!nodes.confidence.empty()) take(kUncertain, [&](size_t i) { return 1 - nodes.confidence[i]; });
+  chosen.unsure = chosen.ids.size() > wrong;
   return chosen;
 }
 
@@ -83,48 +93,55 @@ std::string about(const RunRecord& record, const NodeExplanation& explanation) {
 
 std::vector<std::string> with_change(std::vector<std::string> row, const ScoreChange& change, bool chances) {
   row.push_back(shown(change.score));
-  if (chances) row.push_back(shown(change.probability));
+  if (chances) row.push_back(shown_probability(change.probability));
   return row;
+}
+
+const char* of_task(Task task) {
+  return task == Task::kClassification ? "class" : task == Task::kMultiLabel ? "label" : "value";
 }
 
 PageTable table_of(const std::string& caption, std::vector<PageColumn> columns, bool changes, bool chances) {
   if (changes) columns.push_back({"change of score", true});
-  if (changes && chances) columns.push_back({"of probability", true});
+  if (changes && chances) columns.push_back({"change of probability", true});
   return {caption, std::move(columns), {}};
 }
 
 void add_scores(Page& page, const NodeExplanation& explanation, bool chances) {
-  PageTable table{
-      "Scores",
-      {{chances ? "class" : "value", false}, {"network", true}, {"transport", true}, {"sum", true}},
-      {}};
+  PageTable table{"Scores",
+                  {{of_task(explanation.task), false},
+                   {"network", true},
+                   {explanation.spreads_labels ? "spread labels" : "transport", true},
+                   {"sum", true}},
+                  {}};
   if (chances) table.columns.push_back({"probability", true});
   for (const ExplainedScore& score : explanation.scores) {
     table.rows.push_back({score.name, shown(score.network), shown(score.transport), shown(score.sum)});
-    if (chances) table.rows.back().push_back(shown(score.probability));
+    if (chances) table.rows.back().push_back(shown_probability(score.probability));
   }
   page.table(table);
 }
 
 void add_column(Page& page, const NodeExplanation& explanation, const ColumnExplanation& column,
                 bool chances) {
+  const std::string of_column = fmt::format(", {} {}", of_task(explanation.task), column.name);
   PageTable paths =
-      table_of("Paths by which transport reaches it: " + column.name,
+      table_of("Paths by which transport reaches the node" + of_column,
                {{"other end", false}, {"its training label", false}, {"amount", true}, {"path", false}},
                false, chances);
   for (const ExplainedPath& path : column.paths)
     paths.rows.push_back({path.end.id, label_of(path.end), shown(path.amount), join(path.nodes, " – ")});
-  PageTable neighbours = table_of("Without the edges to a neighbour: " + column.name,
+  PageTable neighbours = table_of("Without the edges to a neighbour" + of_column,
                                   {{"neighbour", false}, {"its training label", false}}, true, chances);
   for (const NeighbourEffect& effect : column.neighbours) {
     neighbours.rows.push_back(
         with_change({effect.neighbour.id, label_of(effect.neighbour)}, effect.without, chances));
   }
-  PageTable labels = table_of("Without the label of a training node: " + column.name,
+  PageTable labels = table_of("Without the label of a training node" + of_column,
                               {{"node", false}, {"label", false}}, true, chances);
   for (const LabelEffect& effect : column.labels)
     labels.rows.push_back(with_change({effect.of.id, label_of(effect.of)}, effect.without, chances));
-  PageTable features = table_of("Gradient times input, and without a feature: " + column.name,
+  PageTable features = table_of("Gradient times input, and without a feature" + of_column,
                                 {{"feature", false}, {"own", true}, {"neighbourhood", true}}, true, chances);
   for (const FeatureEffect& effect : column.features) {
     features.rows.push_back(
@@ -144,21 +161,30 @@ void add_column(Page& page, const NodeExplanation& explanation, const ColumnExpl
   }
 }
 
-// Which nodes are explained, and by which run.
-std::string note_of(const RunRecord& record, bool asked, bool any) {
-  std::string note = asked ? ""
-                     : any
-                         ? "These test nodes are wrong and most sure of it, or least sure; qw report --node "
-                           "ID explains others. "
-                         : "No test node is wrong or unsure; qw report --node ID explains any.";
-  if (!any) return note;
+// Why these nodes are explained.
+std::string choice_text(const ChosenNodes& chosen, bool values) {
+  if (!chosen.wrong && !chosen.unsure)
+    return "No test node is wrong or unsure; qw report --node ID explains any.";
+  const char* what = values          ? "These test nodes have the largest errors"
+                     : !chosen.wrong ? "No test node is wrong; these are least sure"
+                     : !chosen.unsure
+                         ? "These test nodes are wrong and most sure of it"
+                         : "The first of these test nodes are wrong and most sure of it, the others "
+                           "are least sure";
+  return fmt::format("{}; qw report --node ID explains others. ", what);
+}
+
+// By which run nodes are explained, and what the tables say.
+std::string reading_text(const RunRecord& record, bool values) {
+  std::string note;
   if (record.fit)
     note += "What is explained is one member of the ensemble, run 0. ";
   else if (record.trained_on.splits.size() > 1)
     note += "What is explained is the first run. ";
-  return note +
-         "A change is what is predicted without the thing minus what is predicted with it: below 0, it spoke "
-         "for the class. Gradient times input is of what the network says.";
+  return note + fmt::format(
+                    "A change is what is predicted without the thing minus what is predicted with it: "
+                    "below 0, it {}. Gradient times input is of what the network says.",
+                    values ? "raised the value" : "spoke for the class");
 }
 
 void add_node(Page& page, const RunRecord& record, const NodeExplanation& explanation) {
@@ -166,7 +192,8 @@ void add_node(Page& page, const RunRecord& record, const NodeExplanation& explan
   page.paragraph(about(record, explanation));
   const bool chances = explanation.task != Task::kRegression;
   if (explanation.around.has_positions)
-    page.drawing(draw_neighbourhood(explanation.around, explanation.columns.front().name));
+    page.drawing(draw_neighbourhood(explanation.around, fmt::format("{} {}", of_task(explanation.task),
+                                                                    explanation.columns.front().name)));
   add_scores(page, explanation, chances);
   for (const ColumnExplanation& column : explanation.columns) add_column(page, explanation, column, chances);
 }
@@ -182,8 +209,10 @@ void add_explanations(Page& page, const RunRecord& record, const ReportOptions& 
         fmt::format("The graph has over {} nodes: qw report --node ID explains those that you name.",
                     with_thousands(kMostNodes)));
   }
-  std::vector<std::string> ids = options.nodes;
-  if (!asked) ids = remarkable_nodes(record);
+  ChosenNodes chosen;
+  if (!asked) chosen = remarkable_nodes(record);
+  const std::vector<std::string>& ids = asked ? options.nodes : chosen.ids;
+  const bool values = record.trained_on.targets.task == Task::kRegression;
   std::vector<NodeExplanation> explanations;
   try {
     if (!ids.empty()) explanations = options.explain(ids);
@@ -191,7 +220,8 @@ void add_explanations(Page& page, const RunRecord& record, const ReportOptions& 
     if (asked) throw;
     return page.paragraph(fmt::format("No node is explained: {}", error.what()));
   }
-  page.paragraph(note_of(record, asked, !explanations.empty()));
+  page.paragraph((asked ? "" : choice_text(chosen, values)) +
+                 (explanations.empty() ? "" : reading_text(record, values)));
   for (const NodeExplanation& explanation : explanations) add_node(page, record, explanation);
   const bool drawn = std::any_of(explanations.begin(), explanations.end(),
                                  [](const NodeExplanation& each) { return each.around.has_positions; });

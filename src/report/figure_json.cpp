@@ -102,6 +102,8 @@ void take_panel(Fields& fields, Panel& panel) {
   fields.take("log_x", panel.log_x);
   fields.take("log_y", panel.log_y);
   fields.take("diagonal", panel.diagonal);
+  fields.take("x_reach", panel.x_reach);
+  fields.take("y_reach", panel.y_reach);
   fields.take("categories", panel.categories);
   const Json* all = fields.list("series");
   for (size_t s = 0; all != nullptr && s < all->size(); ++s)

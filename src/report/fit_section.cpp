@@ -59,8 +59,7 @@ void add_race(Page& page, const Json& fit, const std::string& metric) {
   Panel scores{.title = "The race",
                .x_label = "validation " + metric + (percent ? ", %" : ""),
                .kind = PanelKind::kIntervals};
-  Panel weights{
-      .title = "The ensemble", .x_label = "candidate", .y_label = "weight", .kind = PanelKind::kBars};
+  Panel weights{.title = "The ensemble", .x_label = "weight", .kind = PanelKind::kIntervals, .x_reach = {0}};
   Series score{.name = "candidates"}, weight{.name = "candidates"};  // one colour, no legend
   for (const Json& row : fit.at("candidates")) {
     const std::string name = row.at("name").get<std::string>();
@@ -106,9 +105,9 @@ void add_fit(Page& page, const RunRecord& record) {
   const Json& fit = *record.fit;
   const std::string metric = record.summary.value("metric", "score");
   page.section("The race");
-  const auto folds = fit.at("folds").get<int64_t>();
-  page.paragraph(fmt::format("{} trainings in {:.0f} seconds on {} of the labelled nodes.",
-                             fit.at("trials").get<int64_t>(), fit.at("seconds").get<double>(),
+  const auto folds = fit.at("folds").get<int64_t>(), trials = fit.at("trials").get<int64_t>();
+  page.paragraph(fmt::format("{} training{} in {:.0f} seconds on {} of the labelled nodes.", trials,
+                             trials == 1 ? "" : "s", fit.at("seconds").get<double>(),
                              folds == 1 ? "one fold" : fmt::format("{} folds", folds)));
   add_verdicts(page, fit);
   add_curve(page, fit, metric);
@@ -129,7 +128,8 @@ void add_fit(Page& page, const RunRecord& record) {
                           weight > 0 ? fmt::format("{:.2f}", weight) : ""});
   }
   page.table(table);
-  if (others > 0) page.paragraph(fmt::format("{} more candidates are in fit.json.", others));
+  if (others > 0)
+    page.paragraph(fmt::format("{} more candidate{} in fit.json.", others, others == 1 ? " is" : "s are"));
 }
 
 }  // namespace qw

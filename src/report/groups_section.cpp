@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/text.h"
 #include "report/node_groups.h"
 #include "report/quality_parts.h"
+#include "report/sections.h"
 
 namespace qw {
 namespace {
@@ -60,18 +62,22 @@ class GroupsPart {
 
   void add(const NodeGroups& groups) {
     const std::vector<GroupMean> means = group_means(groups, good_, record_.has_classes());
-    Panel panel{.title = fmt::format("By {}", groups.by),
+    Panel panel{.title = fmt::format("By {} ({})", groups.by, groups.unit),
                 .x_label = measure_,
-                .y_label = groups.unit,
                 .kind = PanelKind::kIntervals};
     Series series{.name = "test nodes"};
     for (size_t g = 0; g < means.size(); ++g) {
-      const GroupMean& mean = means[g];
+      GroupMean mean = means[g];
       if (mean.nodes == 0) continue;
+      if (mean.low < 0) mean.low = 0;  // no share or error is below 0, whatever Student's interval is
+      if (is_share_ && mean.high > 1) mean.high = 1;
       panel.categories.push_back(fmt::format("{} ({})", groups.names[g], with_thousands(mean.nodes)));
       series.y.push_back(mean.mean);
       series.spread.push_back(mean.mean - mean.low);
       series.spread_above.push_back(mean.high - mean.mean);
+      for (const double end : {mean.low, mean.mean, mean.high}) {
+        if (std::isfinite(end)) largest_ = std::max(largest_, end);
+      }
       table_.rows.push_back({groups.by, groups.names[g], with_thousands(mean.nodes), text(mean.mean),
                              text(mean.low), text(mean.high)});
     }
@@ -80,8 +86,10 @@ class GroupsPart {
     figure_.panels.push_back(std::move(panel));
   }
 
-  void show(Page& page) const {
+  // All panels have one scale, so that they can be compared.
+  void show(Page& page) {
     if (figure_.panels.empty()) return;
+    for (Panel& panel : figure_.panels) panel.x_reach = {0, is_share_ ? 1 : largest_};
     page.chart(figure_);
     page.table(table_);
   }
@@ -89,12 +97,13 @@ class GroupsPart {
  private:
   std::string text(double value) const {
     if (is_share_) return percent(value);
-    return std::isfinite(value) ? fmt::format("{:.4g}", value) : "";
+    return std::isfinite(value) ? number_text(value) : "";
   }
 
   const RunRecord& record_;
   std::vector<double> good_;
   bool is_share_ = true;
+  double largest_ = 0;  // of all means and ends of intervals
   std::string measure_;
   Figure figure_;
   PageTable table_;

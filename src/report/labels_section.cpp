@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t kMostRows = 200;
 constexpr int64_t kMostBars = 20;
 constexpr const char* kWhat =
-    "Test nodes: the share of what is predicted that is right, the share of what is there that is predicted, "
-    "and "
-    "both in one number.";
+    "Test nodes. Precision is the share of the predicted labels that are right, recall the share of the "
+    "labels "
+    "that are found, and F1 their harmonic mean.";
 
 // Of test nodes whose label is known.
 struct LabelCounts {
@@ -60,7 +60,7 @@ void add_labels(Page& page, const RunRecord& record) {
                    {"recall", true},
                    {"F1", true}},
                   {}};
-  Panel panel{.x_label = "share", .y_label = "label", .kind = PanelKind::kIntervals};
+  Panel panel{.x_label = "share", .y_label = "label", .kind = PanelKind::kIntervals, .x_reach = {0, 1}};
   Series precision{.name = "precision"}, recall{.name = "recall"}, f1{.name = "F1"};
   for (int64_t c = 0; c < std::min(width, kMostRows); ++c) {
     const LabelCounts counts = count(record, c);

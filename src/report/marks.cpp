@@ -102,7 +102,7 @@ void draw_thin_line(Svg& svg, const Panel& panel, const Plot& plot, const Series
     std::vector<Point> points;
     for (size_t i = begin; i < end; ++i) points.push_back(plot.at(series.x[i], series.y[i]));
     svg.polyline(points,
-                 fmt::format("stroke=\"{}\" stroke-width=\"0.8\" stroke-opacity=\"0.35\"", look.color));
+                 fmt::format("stroke=\"{}\" stroke-width=\"0.8\" stroke-opacity=\"0.45\"", look.color));
   }
 }
 
@@ -159,18 +159,19 @@ std::string short_number(double value) {
                                                             : fmt::format("{:.3g}", value);
 }
 
+std::string bar_label(const Series& series, size_t i) { return with_true_minus(short_number(series.y[i])); }
+
 void draw_bar(Svg& svg, const Plot& plot, double left, double width, const Series& series, size_t i,
-              const Look& look) {
+              const Look& look, bool labelled) {
   const double value = series.y[i];
   const double base = plot.at_y(0), end = plot.at_y(value), middle = left + width / 2;
   const double low = plot.at_y(low_of(series, i)), high = plot.at_y(high_of(series, i));
   svg.rectangle({left, std::min(base, end)}, width, std::fabs(base - end),
                 fmt::format("fill=\"{}\"", look.color));
   draw_whisker(svg, middle, low, high, kWhiskerColor);
-  const std::string label = with_true_minus(short_number(value));
-  if (text_width(label, kValueSize) > width - 2) return;  // it would run into the next
+  if (!labelled) return;
   const double at = value < 0 ? low + kValueSize + 2 : high - 4;
-  svg.text({middle, at}, label, {.size = kValueSize, .anchor = Anchor::kMiddle});
+  svg.text({middle, at}, bar_label(series, i), {.size = kValueSize, .anchor = Anchor::kMiddle});
 }
 
 // Series that have a value in a category stand side by side there; all bars have one width.
@@ -185,12 +186,17 @@ void draw_bars(Svg& svg, const Panel& panel, const Plot& plot, const Looks& look
   }
   const double slot = plot.width / static_cast<double>(groups.size());
   const double pitch = std::min(kWidestBar, 0.72 * slot / static_cast<double>(widest));
+  bool labelled = true;  // all are, or none: a lone number would stand out
+  for (size_t c = 0; c < groups.size(); ++c) {
+    for (const Series* series : groups[c])
+      labelled = labelled && text_width(bar_label(*series, c), kValueSize) <= 0.92 * pitch - 2;
+  }
   for (size_t c = 0; c < groups.size(); ++c) {
     const double middle = plot.left + (static_cast<double>(c) + 0.5) * slot;
     double left = middle - pitch * static_cast<double>(groups[c].size()) / 2;
     for (const Series* series : groups[c]) {
       svg.begin_group(series_group(looks.at(series->name)));
-      draw_bar(svg, plot, left + 0.04 * pitch, 0.92 * pitch, *series, c, looks.at(series->name));
+      draw_bar(svg, plot, left + 0.04 * pitch, 0.92 * pitch, *series, c, looks.at(series->name), labelled);
       svg.end_group();
       left += pitch;
     }
@@ -218,9 +224,25 @@ void draw_intervals(Svg& svg, const Panel& panel, const Plot& plot, const Looks&
   }
 }
 
+// All numbers of a matrix have the same decimals: none where all are whole.
+int decimals_of(const Panel& panel, double largest) {
+  for (const Series& series : panel.series) {
+    for (size_t c = 0; c < panel.categories.size(); ++c) {
+      if (is_shown(panel, series, c) && series.y[c] != std::round(series.y[c])) return largest >= 10 ? 1 : 2;
+    }
+  }
+  return 0;
+}
+
+std::string cell_label(double value, int decimals) {
+  if (decimals == 0 || std::fabs(value) >= 1000) return with_true_minus(short_number(value));
+  return with_true_minus(fmt::format("{:.{}f}", value, decimals));
+}
+
 // The more, the darker.
 void draw_matrix(Svg& svg, const Panel& panel, const Plot& plot) {
   const Extent extent = y_extent(panel);
+  const int decimals = decimals_of(panel, extent.high);
   const double width = plot.width / static_cast<double>(panel.categories.size());
   const double height = plot.height / static_cast<double>(panel.series.size());
   for (size_t r = 0; r < panel.series.size(); ++r) {
@@ -233,7 +255,7 @@ void draw_matrix(Svg& svg, const Panel& panel, const Plot& plot) {
       svg.rectangle({corner.x + 0.5, corner.y + 0.5}, width - 1, height - 1,
                     fmt::format("fill=\"{}\" fill-opacity=\"{:.2f}\"", kColors[0],
                                 kFaintest + (kFullest - kFaintest) * share));
-      const std::string label = with_true_minus(short_number(value));
+      const std::string label = cell_label(value, decimals);
       if (text_width(label, kValueSize) > width - 4) continue;
       svg.text({corner.x + width / 2, corner.y + height / 2 + 0.36 * kValueSize}, label,
                {.size = kValueSize, .anchor = Anchor::kMiddle});
@@ -244,6 +266,14 @@ void draw_matrix(Svg& svg, const Panel& panel, const Plot& plot) {
 void draw_diagonal(Svg& svg, const Plot& plot) {
   const double low = std::max(plot.x.low, plot.y.low), high = std::min(plot.x.high, plot.y.high);
   if (low < high) svg.line(plot.at(low, low), plot.at(high, high), kReference);
+}
+
+// Where nothing is drawn there is no extent either.
+void reach(Extent& extent, const std::vector<double>& values, bool log) {
+  if (extent.empty()) return;
+  for (const double value : values) {
+    if (can_show(value, log)) extent.include(value);
+  }
 }
 
 // On a log axis, what stands on the lower end must rise above it.
@@ -317,6 +347,7 @@ Extent x_extent(const Panel& panel) {
         }
       }
     }
+    reach(extent, panel.x_reach, panel.log_x);
     return extent;
   }
   for (const Series& series : panel.series) {
@@ -326,6 +357,7 @@ Extent x_extent(const Panel& panel) {
       if (panel.kind == PanelKind::kHistogram) extent.include(series.x[i + 1]);
     }
   }
+  reach(extent, panel.x_reach, panel.log_x);
   return extent;
 }
 
@@ -339,6 +371,7 @@ Extent y_extent(const Panel& panel) {
       }
     }
   }
+  reach(extent, panel.y_reach, panel.log_y);
   make_room(extent, panel);
   return extent;
 }

@@ -33,6 +33,7 @@ bool names_below(PanelKind kind);
 
 // What belongs to a series, for pages that hide it: <g class="series" data-series="PLACE">.
 std::string series_group(const Look& look);
+constexpr int kColorCount = 7;  // more looks than these repeat colours
 Look look_of(int place);
 using Looks = std::map<std::string, Look>;
 

@@ -13,9 +13,9 @@ namespace qw {
 namespace {
 
 constexpr double kWidth = 600, kHeight = 480, kMargin = 48;
-constexpr double kTitleRoom = 44, kLegendRow = 22;
+constexpr double kLegendRow = 22, kLegendName = 230;
 constexpr double kRadius = 8, kRing = 15;
-constexpr double kNameSize = 12, kNameWidth = 96, kTitleSize = 16, kWeightSize = 10;
+constexpr double kNameSize = 12, kNameWidth = 96, kWeightSize = 10;
 constexpr double kThinnest = 1, kThickest = 5;
 constexpr size_t kMostWeights = 30;  // edges that have their weights written at them
 constexpr const char* kInk = "#222222";
@@ -24,6 +24,7 @@ constexpr const char* kEdgeColor = "#8a8f96";  // readable on white and on black
 constexpr const char* kHalo =
     "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\"";
 constexpr int kNoClass = 5;  // the look of nodes that have none
+constexpr const char* kOtherClasses = "#999999";
 
 struct Shape {
   const char* name;
@@ -58,11 +59,39 @@ void draw_shape(Svg& svg, const Shape& shape, Point at, double size, const std::
   }
 }
 
-Look class_look(int64_t place) { return look_of(place < 0 ? kNoClass : static_cast<int>(place)); }
+// Of as many classes as there are colours each has its own, in every drawing. Of more, those that most nodes
+// of a drawing have get one, and the others share a grey.
+class ClassColors {
+ public:
+  explicit ClassColors(const Neighbourhood& around) {
+    std::map<int64_t, int> counts;
+    for (const DrawnNode& node : around.nodes) {
+      if (node.place >= 0) ++counts[node.place];
+    }
+    std::vector<std::pair<int, int64_t>> order;
+    for (const auto& [place, count] : counts) order.emplace_back(-count, place);
+    std::sort(order.begin(), order.end());
+    const bool enough = counts.empty() || counts.rbegin()->first < kColorCount;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const int64_t place = order[i].second;
+      const auto color = enough ? static_cast<int>(place) : static_cast<int>(i);
+      if (color < kColorCount) colors_[place] = look_of(color).color;
+    }
+  }
+
+  bool has(int64_t place) const { return colors_.contains(place); }
+  const char* of(int64_t place) const {
+    if (place < 0) return look_of(kNoClass).color;
+    return has(place) ? colors_.at(place) : kOtherClasses;
+  }
+
+ private:
+  std::map<int64_t, const char*> colors_;
+};
 
 // The positions of the nodes in the figure: moved and scaled, the same in both directions where that fills
 // enough of it.
-std::vector<Point> places_of(const Neighbourhood& around, double top) {
+std::vector<Point> places_of(const Neighbourhood& around) {
   double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
   for (const DrawnNode& node : around.nodes) {
     left = std::min(left, node.x), right = std::max(right, node.x);
@@ -78,7 +107,7 @@ std::vector<Point> places_of(const Neighbourhood& around, double top) {
   std::vector<Point> places;
   for (const DrawnNode& node : around.nodes) {
     places.push_back({kWidth / 2 + across * (node.x - (left + right) / 2),
-                      top + kHeight / 2 - up * (node.y - (low + high) / 2)});
+                      kHeight / 2 - up * (node.y - (low + high) / 2)});
   }
   return places;
 }
@@ -122,11 +151,13 @@ void draw_edges(Svg& svg, const Neighbourhood& around, const std::vector<Point>&
     }
   }
   if (!around.has_weights || around.edges.size() > kMostWeights) return;
+  svg.begin_group(kHalo);
   for (const DrawnEdge& edge : around.edges) {
     const Point a = places[edge.from], b = places[edge.to];
     svg.text({(a.x + b.x) / 2, (a.y + b.y) / 2 - 3}, fmt::format("{:.3g}", edge.weight),
              {.size = kWeightSize, .anchor = Anchor::kMiddle, .color = "#444444"});
   }
+  svg.end_group();
 }
 
 std::string node_text(const DrawnNode& node) {
@@ -135,14 +166,14 @@ std::string node_text(const DrawnNode& node) {
   return text;
 }
 
-void draw_nodes(Svg& svg, const Neighbourhood& around, const std::vector<Point>& places) {
+void draw_nodes(Svg& svg, const Neighbourhood& around, const std::vector<Point>& places,
+                const ClassColors& colors) {
   for (size_t k = 0; k < around.nodes.size(); ++k) {
     const DrawnNode& node = around.nodes[k];
     if (k == 0)
       svg.circle(places[k], kRing, fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"2.5\"", kInk));
-    draw_shape(
-        svg, shape_of(node.is), places[k], kRadius,
-        fmt::format("fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"1\"", class_look(node.place).color));
+    draw_shape(svg, shape_of(node.is), places[k], kRadius,
+               fmt::format("fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"1\"", colors.of(node.place)));
   }
   svg.begin_group(kHalo);
   for (size_t k = 0; k < around.nodes.size(); ++k) {
@@ -167,7 +198,7 @@ class Legend {
 
   template <class Swatch>
   void add(const std::string& text, const Swatch& swatch) {
-    const std::string shown = fit_text(text, kNameSize + 1, 160);
+    const std::string shown = fit_text(text, kNameSize + 1, kLegendName);
     const double width = 26 + text_width(shown, kNameSize + 1) + 18;
     if (at_.x + width > kWidth) at_ = {kMargin / 2, at_.y + kLegendRow};
     swatch(Point{at_.x + 9, at_.y});
@@ -181,16 +212,22 @@ class Legend {
   Point at_;
 };
 
-double draw_legend(Svg& svg, const Neighbourhood& around, double top) {
+double draw_legend(Svg& svg, const Neighbourhood& around, const ClassColors& colors, double top) {
   Legend legend(svg, top);
   std::map<int64_t, std::string> classes;
   for (const DrawnNode& node : around.nodes) {
     if (node.place >= 0) classes[node.place] = (node.is.trains ? node.is.label : node.predicted).text();
   }
   for (const auto& [place, name] : classes) {
+    if (!colors.has(place)) continue;
     legend.add(name, [&, place = place](Point at) {
-      svg.circle(at, 6, fmt::format("fill=\"{}\"", class_look(place).color));
+      svg.circle(at, 6, fmt::format("fill=\"{}\"", colors.of(place)));
     });
+  }
+  if (std::any_of(classes.begin(), classes.end(),
+                  [&](const auto& each) { return !colors.has(each.first); })) {
+    legend.add("other classes",
+               [&](Point at) { svg.circle(at, 6, fmt::format("fill=\"{}\"", kOtherClasses)); });
   }
   for (const Shape& shape : kShapes) {
     const bool used = std::any_of(around.nodes.begin(), around.nodes.end(),
@@ -203,24 +240,30 @@ double draw_legend(Svg& svg, const Neighbourhood& around, double top) {
   return legend.bottom();
 }
 
+std::string counted(size_t count, const std::string& thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 // What a reader who cannot see it needs to know.
 std::string description_of(const Neighbourhood& around, const std::string& column) {
   const auto arrows = std::count_if(around.edges.begin(), around.edges.end(),
                                     [](const DrawnEdge& edge) { return edge.flow > 0; });
-  std::string text = fmt::format("{} nodes and {} edges around node {}.", around.nodes.size(),
-                                 around.edges.size(), around.nodes.front().is.id);
+  std::string text = fmt::format("{} and {} around node {}.", counted(around.nodes.size(), "node"),
+                                 counted(around.edges.size(), "edge"), around.nodes.front().is.id);
   text += around.nodes.front().place >= 0
               ? " Colours are the labels of training nodes and the predictions of others."
               : " Below each name: the label of a training node, the prediction of others.";
   if (arrows > 0)
-    text += fmt::format(" Black arrows, {} of them, are what transport moves of {}; thick is much.", arrows,
-                        column);
+    text += fmt::format(" Black arrows, {} of them, are what transport moves for {}: the more, the thicker.",
+                        arrows, column);
   if (around.directed) text += " Edges have directions.";
   if (around.has_weights)
     text += around.edges.size() > kMostWeights ? " Thick edges have large weights."
                                                : " Numbers are weights of edges.";
   if (around.neighbours_left_out > 0)
-    text += fmt::format(" {} more neighbours of the node are not drawn.", around.neighbours_left_out);
+    text +=
+        fmt::format(" {} of the node {} not drawn.", counted(around.neighbours_left_out, "more neighbour"),
+                    around.neighbours_left_out == 1 ? "is" : "are");
   return text;
 }
 
@@ -231,12 +274,11 @@ NeighbourhoodDrawing draw_neighbourhood(const Neighbourhood& around, const std::
   drawing.title = "Around node " + around.nodes.front().is.id;
   drawing.description = description_of(around, column);
   Svg svg;
-  svg.text({kWidth / 2, 26}, fit_text(drawing.title, 1.2 * kTitleSize, kWidth - kMargin),
-           {.size = kTitleSize, .anchor = Anchor::kMiddle, .bold = true});
-  const std::vector<Point> places = places_of(around, kTitleRoom);
+  const std::vector<Point> places = places_of(around);
   draw_edges(svg, around, places);
-  draw_nodes(svg, around, places);
-  const double bottom = draw_legend(svg, around, kTitleRoom + kHeight + 12);
+  const ClassColors colors(around);
+  draw_nodes(svg, around, places, colors);
+  const double bottom = draw_legend(svg, around, colors, kHeight + 12);
   drawing.svg = svg.document(kWidth, bottom, drawing.title, drawing.description);
   for (const DrawnNode& node : around.nodes) {
     drawing.nodes.push_back(

@@ -52,7 +52,7 @@ NodeGroups group_by_degree(const Graph& graph, std::span<const NodeId> nodes) {
 
 NodeGroups group_by_homophily(const Graph& graph, const Targets& targets, std::span<const NodeId> nodes) {
   NodeGroups groups{"neighbours of its class",
-                    "share of neighbours",
+                    "share",
                     {"none", "up to 25 %", "25 to 50 %", "50 to 75 %", "75 to 100 %", "all"},
                     {}};
   for (const NodeId node : nodes) {
@@ -93,7 +93,7 @@ NodeGroups group_by_distance(const Graph& graph, std::span<const NodeId> sources
   NodeGroups groups{"distance to training labels", "edges", {}, {}};
   for (int k = 0; k < kFarthest; ++k) groups.names.push_back(fmt::format("{}", k));
   groups.names.push_back(fmt::format("{} or more", kFarthest));
-  groups.names.emplace_back("no way");
+  groups.names.emplace_back("unreachable");
   const std::vector<int> distance = distances_from(graph, sources);
   for (const NodeId node : nodes)
     groups.of_node.push_back(distance[node] < 0 ? kFarthest + 1 : std::min(distance[node], kFarthest));

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
+#include "report/axis.h"
 #include "report/drawn_figure.h"
 #include "report/svg.h"
 
@@ -16,7 +17,7 @@ namespace qw {
 namespace {
 
 constexpr size_t kMostTableRows = 200;  // behind a chart; the script has them all
-constexpr double kWidePanel = 600;      // from which a narrow page scrolls it
+constexpr double kWidePanel = 480;      // from which it has a row of its own
 constexpr size_t kLongWord = 30;        // bytes
 constexpr size_t kManyRows = 12;        // from which a table can be filtered
 
@@ -128,12 +129,16 @@ std::string table_html(const PageTable& table) {
     html += fmt::format("<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"number\"" : "",
                         escape_xml(column.name));
   html += "</tr></thead>\n<tbody>\n";
-  for (const std::vector<std::string>& row : table.rows) {
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    const std::vector<std::string>& row = table.rows[r];
     QW_ASSERT(row.size() == table.columns.size());
     html += "<tr>";
-    for (size_t c = 0; c < row.size(); ++c)
-      html +=
-          fmt::format("<td{}>{}</td>", cell_class(row[c], table.columns[c].is_number), escape_xml(row[c]));
+    for (size_t c = 0; c < row.size(); ++c) {
+      const char* form = table.strong.contains({r, c}) ? "<td{}><strong>{}</strong></td>" : "<td{}>{}</td>";
+      const bool is_number = table.columns[c].is_number;
+      html += fmt::format(fmt::runtime(form), cell_class(row[c], is_number),
+                          escape_xml(is_number ? with_true_minus(row[c]) : row[c]));
+    }
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n";

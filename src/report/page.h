@@ -3,6 +3,7 @@
 // filtering. Without the script everything can still be read.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,8 @@ struct PageColumn {
 struct PageTable {
   std::string caption;
   std::vector<PageColumn> columns;
-  std::vector<std::vector<std::string>> rows;  // a cell for each column
+  std::vector<std::vector<std::string>> rows;    // a cell for each column
+  std::set<std::pair<size_t, size_t>> strong{};  // rows and columns of cells that stand out
 };
 
 class Page {

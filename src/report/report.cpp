@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "qw/core/error.h"
+#include "report/axis.h"
 #include "report/sections.h"
 
 namespace qw {
@@ -33,6 +34,12 @@ std::string title_of(const RunRecord& record) {
   return name.empty() ? what : name + ": " + what;
 }
 
+// Half the width of an interval: of shares in points.
+std::string difference_text(const std::string& metric, double value) {
+  const std::string text = metric_text(metric, value);
+  return text.ends_with(" %") ? text.substr(0, text.size() - 2) + " points" : text;
+}
+
 // "Does the graph help? Yes (+12.0 ± 2.0 points)."
 std::string sentence(const Json& verdict) {
   const auto begun = [&](const char* name) {
@@ -42,9 +49,11 @@ std::string sentence(const Json& verdict) {
   };
   const bool points = verdict.at("measure") == "accuracy";
   const double scale = points ? 100 : 1;
-  return fmt::format("{} {} ({:+.{}f} ± {:.{}f}{}).", begun("question"), begun("answer"),
-                     scale * verdict.at("difference").get<double>(), points ? 1 : 3,
-                     scale * verdict.at("half_width").get<double>(), points ? 1 : 3, points ? " points" : "");
+  const std::string difference =
+      fmt::format("{:+.{}f}", scale * verdict.at("difference").get<double>(), points ? 1 : 3);
+  return fmt::format("{} {} ({} ± {:.{}f}{}).", begun("question"), begun("answer"),
+                     with_true_minus(difference), scale * verdict.at("half_width").get<double>(),
+                     points ? 1 : 3, points ? " points" : "");
 }
 
 }  // namespace
@@ -59,9 +68,10 @@ void add_answer(Page& page, const RunRecord& record) {
                 ? fmt::format(" predicts {:.0f} of 100 held-out labels", 100 * mean)
                 : fmt::format(" has {} {} on held-out nodes", metric, metric_text(metric, mean));
     const size_t runs = test.at(metric).at("runs").size();
-    if (runs > 1)
-      text += fmt::format(" (mean of {} runs, ± {})", runs,
-                          metric_text(metric, test.at(metric).at("ci95").get<double>()));
+    const auto& half_width = test.at(metric).at("ci95");
+    if (runs > 1 && half_width.is_number())
+      text += fmt::format(" (mean of {} runs, 95 % interval ± {})", runs,
+                          difference_text(metric, half_width.get<double>()));
     text += ".";
   } else {
     text += " was trained; no node was held out to test it.";

@@ -28,6 +28,8 @@ void add_explanations(Page& page, const RunRecord& record, const ReportOptions& 
 // Command, versions, machine, seeds, fingerprints.
 void add_reproducing(Page& page, const RunRecord& record);
 
+// Four digits that count, without an exponent where that can be read: "0.7211", "12,510".
+std::string number_text(double value);
 // "83.5 %" of shares, "0.835" of others.
 std::string metric_text(const std::string& metric, double value);
 // "83.5 ± 1.2 %", "0.835 ± 0.012": as many decimals as the half width has meaning.

@@ -138,7 +138,12 @@ void add_progress(Page& page, const SweptSearch& search) {
     for (size_t i = 0; i < stage.scores.size(); ++i) {
       const double score = stage.scores[i];
       if (std::isnan(score)) continue;
-      if (std::isnan(best) || (search.higher_is_better ? score > best : score < best)) best = score;
+      const bool better = std::isnan(best) || (search.higher_is_better ? score > best : score < best);
+      if (better && !std::isnan(best)) {  // until now the best was another
+        series.x.push_back(stage.seconds[i]);
+        series.y.push_back(best);
+      }
+      if (better) best = score;
       series.x.push_back(stage.seconds[i]);
       series.y.push_back(best);
     }
@@ -157,7 +162,9 @@ void add_best(Page& page, const SweptSearch& search) {
                               search.configs.size()),
                   {{"runs", true}, {"validation " + search.metric, true}, {"test " + search.metric, true}},
                   {}};
-  for (const std::string& option : search.options) table.columns.push_back({option, false});
+  for (size_t o = 0; o < search.options.size(); ++o)
+    table.columns.push_back(
+        {search.options[o], as_numbers(values_of(search, o, search.configs.size())).has_value()});
   for (const SweptConfig& config : search.configs) {
     if (table.rows.size() == kMostConfigs) break;
     std::vector<std::string>& row = table.rows.emplace_back();
@@ -244,8 +251,8 @@ std::string sweep_html(const std::vector<SweptSearch>& searches, const ReportOpt
   }
   page.lead(answer(searches));
   page.warning(
-      "The validation metric of the best is the best of many, and so rather too high; its test metric is "
-      "not.");
+      "The best was chosen by its validation metric, which is therefore better than what it will reach on "
+      "other nodes; its test metric was not used to choose.");
   add_overview(page, searches);
   size_t drawn = 0;
   for (const SweptSearch& search : searches) {

@@ -82,12 +82,17 @@ void add_chosen(Panel& panel, const RunRecord& record, const std::string& key) {
   if (!marks.x.empty()) panel.series.push_back(std::move(marks));
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 Figure by_epoch(const RunRecord& record, const std::string& metric) {
   Panel loss{.title = "Loss", .x_label = "epoch", .y_label = "loss"};
   add_lines(loss, record.epochs, "loss", "train");
   add_lines(loss, record.epochs, "val_loss", "validation");
   add_chosen(loss, record, "val_loss");
-  Panel quality{.title = metric, .x_label = "epoch", .y_label = metric};
+  Panel quality{.title = capitalised(metric), .x_label = "epoch", .y_label = metric};
   for (const auto& [key, name] :
        {std::pair{"train", "train"}, std::pair{"val", "validation"}, std::pair{"test", "test"}})
     add_lines(quality, record.epochs, key, name);
@@ -122,8 +127,8 @@ std::string how_it_ended(const RunRecord& record) {
                        early == 0 ? fmt::format("did not end the run before epoch {}", most)
                                   : fmt::format("ended the run after {} epochs", epochs.front().dump()));
   } else {
-    text = fmt::format("Early stopping (patience {}) ended {} of {} runs before epoch {}.", patience, early,
-                       epochs.size(), most);
+    text = fmt::format("Early stopping (patience {}) ended {} of {} runs before epoch {}.", patience,
+                       early == 0 ? "none" : fmt::format("{}", early), epochs.size(), most);
   }
   const auto& time = record.summary.at("step_ms");
   if (time.is_number()) text += fmt::format(" A step took {} (median).", duration(time.get<double>()));
@@ -139,7 +144,7 @@ void add_training(Page& page, const RunRecord& record) {
   page.paragraph(how_it_ended(record));
   page.chart(by_epoch(record, metric));
   PageTable table{"Runs", {{"run", true}, {"epochs", true}, {"chosen epoch", true}}, {}};
-  for (const char* part : {"train", "val", "test"})
+  for (const char* part : {"train", "validation", "test"})
     table.columns.push_back({fmt::format("{} {}", part, metric), true});
   for (size_t run = 0; run < record.trained_on.splits.size(); ++run) {
     std::vector<std::string>& row = table.rows.emplace_back();

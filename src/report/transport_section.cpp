@@ -17,35 +17,37 @@ constexpr size_t kMostPaths = 15;
 constexpr size_t kMostNamed = 7;            // nodes of a path; the middle of longer ones is left out
 constexpr int64_t kMostTraced = 1'000'000;  // entries that carry flow; paths of more take too long
 
-std::string of_all(int64_t part, int64_t all) {
-  return fmt::format("{} of {} ({})", with_thousands(part), with_thousands(all),
+// "3 of 34 nodes (8.8 %)"
+std::string of_all(int64_t part, int64_t all, const std::string& things) {
+  return fmt::format("{} of {} {} ({})", with_thousands(part), with_thousands(all), things,
                      percent(static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, all))));
 }
 
 std::string effect_text(const RunRecord& record) {
   const TransportEffect& effect = record.predicted.transport;
   if (effect.nodes == 0) return "";
-  std::string text = fmt::format("Transport moved {} nodes", of_all(effect.moved, effect.nodes));
+  std::string text = fmt::format("Transport moved {}", of_all(effect.moved, effect.nodes, "nodes"));
   switch (record.trained_on.targets.task) {
     case Task::kRegression:
-      text += fmt::format(", by {:.4g} on average.", effect.shift);
+      text += fmt::format(", by {} on average.", number_text(effect.shift));
       if (std::isfinite(effect.error_with))
-        text += fmt::format(
-            " The mean absolute error of test nodes is {:.4g} with it, and {:.4g} of the network alone.",
-            effect.error_with, effect.error_without);
+        text +=
+            fmt::format(" The mean absolute error of test nodes is {} with it, and {} of the network alone.",
+                        number_text(effect.error_with), number_text(effect.error_without));
       return text;
     case Task::kClassification:
-      return text + fmt::format(
-                        " and changed {} predictions. Of the test nodes, {} became right by it and {} wrong.",
-                        of_all(effect.changed, effect.nodes), with_thousands(effect.righted),
-                        with_thousands(effect.wronged));
+      text += fmt::format(" and changed {}.", of_all(effect.changed, effect.nodes, "predictions"));
+      if (!record.predicted.nodes.empty())
+        text += fmt::format(" Of the test nodes, {} became right by it and {} wrong.",
+                            with_thousands(effect.righted), with_thousands(effect.wronged));
+      return text;
     default:
-      return text +
-             fmt::format(" and changed the predicted labels of {}.", of_all(effect.changed, effect.nodes));
+      return text + fmt::format(" and changed the predicted labels of {}.",
+                                of_all(effect.changed, effect.nodes, "nodes"));
   }
 }
 
-Figure histogram_of(const StoredFlow& flow, const std::string& counted) {
+Figure histogram_of(const StoredFlow& flow, const std::string& counted, Task task) {
   std::vector<double> sizes;
   for (const float value : flow.values) {
     if (value != 0) sizes.push_back(std::fabs(value));
@@ -56,12 +58,15 @@ Figure histogram_of(const StoredFlow& flow, const std::string& counted) {
               .y_label = counted,
               .kind = PanelKind::kHistogram};
   panel.series = {spread_histogram("flow", sizes, kBins, panel.log_x)};
-  return {
-      "Flow over edges",
-      fmt::format("How much each edge carries{}. {} are exactly zero and not drawn.",
-                  flow.columns == 1 ? "" : ", once for each class, label or value", of_all(zeros, entries)),
-      {panel},
-      1};
+  return {"Flow over edges",
+          fmt::format("How much each edge carries{}. {} are exactly zero and not drawn.",
+                      flow.columns == 1               ? ""
+                      : task == Task::kClassification ? ", once for each class"
+                      : task == Task::kRegression     ? ", once for each value"
+                                                      : ", once for each label",
+                      of_all(zeros, entries, counted)),
+          {panel},
+          1};
 }
 
 std::string way_text(const RunRecord& record, const std::vector<NodeId>& nodes) {
@@ -94,7 +99,7 @@ void add_paths(Page& page, const RunRecord& record, const StoredFlow& flow) {
                   {}};
   for (const ColumnPath& each : largest_paths(flow, kMostPaths)) {
     table.rows.push_back(
-        {record.class_name(each.column), fmt::format("{:.4g}", each.path.amount),
+        {record.class_name(each.column), number_text(each.path.amount),
          record.trained_on.node_id(each.path.source), record.trained_on.node_id(each.path.sink),
          fmt::format("{}", each.path.edges.size()), way_text(record, nodes_along(flow.graph, each.path))});
   }
@@ -119,17 +124,22 @@ void add_transport(Page& page, const RunRecord& record) {
     return;
   }
   const StoredFlow flow = read_flow(record.flow_file, record.trained_on);
+  const bool nothing =
+      std::all_of(flow.values.begin(), flow.values.end(), [](float value) { return value == 0; });
+  if (nothing && !flow.values.empty()) {
+    page.paragraph(
+        fmt::format("Nothing flows{}: the flow of every edge is exactly zero, and predictions are the "
+                    "network's alone.",
+                    record.trained_on.splits.size() > 1 ? " in the first run" : ""));
+    return;
+  }
   if (record.trained_on.splits.size() > 1) page.paragraph("Of the first run.");
   if (const std::string text = effect_text(record); !text.empty()) page.paragraph(text);
   if (flow.values.empty()) {
     page.paragraph("No edge may carry flow.");
     return;
   }
-  if (std::all_of(flow.values.begin(), flow.values.end(), [](float value) { return value == 0; })) {
-    page.paragraph("Nothing flows: the flow of every edge is exactly zero.");
-    return;
-  }
-  page.chart(histogram_of(flow, flow.columns == 1 ? "edges" : "flows"));
+  page.chart(histogram_of(flow, flow.columns == 1 ? "edges" : "flows", record.trained_on.targets.task));
   add_paths(page, record, flow);
 }
 

@@ -7,6 +7,7 @@
 #include "qw/metrics/metrics.h"
 #include "report/histogram.h"
 #include "report/quality_parts.h"
+#include "report/sections.h"
 
 namespace qw {
 namespace {
@@ -88,8 +89,7 @@ void add_intervals(Page& page, const std::vector<Column>& columns) {
     std::vector<std::string>& row = table.rows.emplace_back();
     row = {column.name, with_thousands(static_cast<int64_t>(column.truth.size()))};
     for (const MetricInfo& metric : value_metrics())
-      row.push_back(fmt::format(
-          "{:.4g}",
+      row.push_back(number_text(
           value_metric(metric.name, {.truth = column.truth, .predicted = column.predicted, .weights = {}})));
     double held = 0, width = 0;
     for (size_t i = 0; i < column.low.size(); ++i) {
@@ -97,7 +97,7 @@ void add_intervals(Page& page, const std::vector<Column>& columns) {
       width += (column.high[i] - column.low[i]) / 2;
     }
     const auto n = static_cast<double>(column.low.size());
-    row.push_back(n == 0 ? "" : fmt::format("± {:.4g}", width / n));
+    row.push_back(n == 0 ? "" : "± " + number_text(width / n));
     row.push_back(n == 0 ? "" : percent(held / n));
   }
   page.table(table);

@@ -33,7 +33,7 @@ class ReportParts : public ::testing::Test {
 
 TEST_F(ReportParts, TransportIsInNumbersAndPaths) {
   const std::string html = report_of({"train", "karate", "--epochs", "30"});
-  for (const char* part : {"Transport moved ", " predictions. Of the test nodes, ", "Flow over edges",
+  for (const char* part : {"Transport moved ", " predictions (", "Of the test nodes, ", "Flow over edges",
                            "exactly zero", "The largest paths", " → "})
     EXPECT_THAT(html, HasSubstr(part));
   std::filesystem::remove(folder() + "/run-0/manifest.json");
@@ -52,7 +52,7 @@ TEST_F(ReportParts, OfSeveralLabels) {
   const std::string at = folder_.path();
   const std::string html = report_of({"train", "--edges", at + "/e.csv", "--nodes", at + "/n.csv", "--id",
                                       "id", "--target", "p,q,r", "--epochs", "20"});
-  for (const char* part : {"How well each label is found", "Each label", "Are labels there as often as that?",
+  for (const char* part : {"How well each label is found", "Each label", "probability of a label",
                            "labels that the set leaves open", "share of labels that is right",
                            "Nodes by label", "changed the predicted labels of"})
     EXPECT_THAT(html, HasSubstr(part));

@@ -32,8 +32,8 @@ class Report : public ::testing::Test {
 TEST_F(Report, OfATraining) {
   const std::string html = run({"train", "karate", "--solver", "ce", "--epochs", "20", "--runs", "2"});
   for (const char* part :
-       {"karate: gcn (ce)", "held-out labels", "What is taken for what", "By epoch", "Neighbours of a node",
-        "Labelled nodes by class", "Who is linked with whom", "qw train karate", "Fingerprint"})
+       {"karate: gcn (ce)", "held-out labels", "Confusion matrix", "By epoch", "Neighbours of a node",
+        "Labelled nodes by class", "Edges between classes", "qw train karate", "Fingerprint"})
     EXPECT_THAT(html, HasSubstr(part));
   const nlohmann::json summary = nlohmann::json::parse(read_file(folder() + "/summary.json"));
   EXPECT_THAT(html, HasSubstr(fmt::format("{:.0f} of 100 held-out labels",
@@ -43,7 +43,7 @@ TEST_F(Report, OfATraining) {
 TEST_F(Report, ExplainsNodes) {
   const std::string html = run({"train", "karate", "--solver", "bregman", "--epochs", "20"});
   EXPECT_THAT(html, HasSubstr("<h2>Why these labels</h2>"));
-  EXPECT_THAT(html, HasSubstr("wrong and most sure of it, or least sure"));
+  EXPECT_THAT(html, HasSubstr("wrong and most sure of it, the others are least sure"));
   EXPECT_THAT(html, HasSubstr("Without the edges to a neighbour"));
   EXPECT_THAT(html,
               ::testing::AnyOf(HasSubstr("<figure class=\"chart drawing\">"), HasSubstr("need Graphviz")));

@@ -155,6 +155,8 @@ window.checks = (() => {
   const behindDrawnText = (svg, text) => {
     const frame = text.getBoundingClientRect(), x = frame.x + frame.width / 2, y = frame.y + frame.height / 2;
     let back = paper();
+    const own = getComputedStyle(text);  // a halo around the letters lies over all else
+    if (own.paintOrder.startsWith("stroke") && own.stroke !== "none") return parse(own.stroke).rgb;
     for (const shape of svg.querySelectorAll("rect, polygon")) {
       if (!(shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING)) break;
       const point = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
@@ -207,6 +209,35 @@ window.checks = (() => {
     return problems;
   };
 
+  // All of a text of a drawing can be seen, in letters that can be read; names of nodes in a drawing may be long.
+  const visible = () => {
+    const problems = [], least = innerWidth < 500 ? 8 : 10;
+    for (const svg of document.querySelectorAll("figure:not(.drawing) .panel > svg")) {
+      const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
+      const say = text => problems.push(`chart "${nameOf(svg.closest("figure"))}": ${text}`);
+      for (const text of svg.querySelectorAll("text")) {
+        const box = text.getBoundingClientRect(), size = scale * parseFloat(text.getAttribute("font-size"));
+        if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+          say(`"${text.textContent.slice(0, 20)}" is cut`);
+        if (size < least) say(`"${text.textContent.slice(0, 20)}" has letters of ${size.toFixed(1)} px`);
+      }
+    }
+    return problems;
+  };
+
+  // Numbers as people write them.
+  const wording = () => {
+    const problems = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const wrong = [
+      /(^|[^\w.])[-+−]?(nan|inf)\b/, /\b(null|NaN|Infinity)\b|\bundefined\b(?!:)/, /(^|[\s(])[-−]0(\.0+)?(?![\d.e])/,
+      /(^|[^\w.,%])1 (nodes|edges|runs|epochs|classes|labels|folds|trainings|seeds|pairs|candidates|choices|neighbours)\b/];
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node.parentElement.closest("script, style, pre")) continue;
+      for (const each of wrong) if (each.test(node.textContent)) problems.push(`says "${node.textContent.trim().slice(0, 80)}"`);
+    }
+    return problems;
+  };
+
   // Only the page's own elements, whatever the names of the data are.
   const harmless = () => {
     const problems = [];
@@ -235,5 +266,5 @@ window.checks = (() => {
     return drawings.length;
   };
 
-  return {labelled, sorted, tooltips, legends, contrast, width, overlaps, harmless, markDrawings};
+  return {labelled, sorted, tooltips, legends, contrast, width, overlaps, visible, wording, harmless, markDrawings};
 })();

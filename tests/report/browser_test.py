@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "datasets"
 CHECKS = pathlib.Path(__file__).with_name("browser_checks.js").read_text(encoding="utf-8")
 MOST_BYTES = 2_000_000
+DARK = [{"name": "prefers-color-scheme", "value": "dark"}]
 A4 = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": False, "printBackground": True}
 NASTY = [
     '<script>window.attacked = 1</script>',
@@ -77,6 +78,8 @@ class Maker:
                      "--report", self.page(f"fit-{seed}"))
         if DATA.exists():
             self.run("train", "county-facebook", "--epochs", 60, "--out", "county", "--report", self.page("county"))
+            self.run("reproduce", "table1", "--models", "gcn", "--datasets", "cornell", "--runs", 2,
+                     "--out", "reproduce", "--report", self.page("reproduce"))
         self.sweep(generated)
         self.attack()
         return self.pages
@@ -173,9 +176,14 @@ class Browser:
 
     def printed(self, page, folder):
         """No drawing begins on one sheet and ends on another, and all of it is there."""
+        def print_to(pdf):
+            pdf.write_bytes(base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", A4)["data"]))
+
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": DARK})  # not "screen"
+        print_to(self.screenshots / f"{page}.pdf")
         drawings = self.driver.execute_script("return checks.markDrawings()")
         pdf = folder / f"{page}.pdf"
-        pdf.write_bytes(base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", A4)["data"]))
+        print_to(pdf)
         text = subprocess.run(["pdftotext", str(pdf), "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
         sheets = text.split("\f")
         for place in range(drawings):
@@ -193,7 +201,7 @@ class Browser:
                 self.ask(page, "width")
                 if scheme == "dark":
                     continue
-                for check in ("labelled", "harmless", "legends", "tooltips", "sorted"):
+                for check in ("labelled", "visible", "wording", "harmless", "legends", "tooltips", "sorted"):
                     self.ask(page, check)
                 if width == 1200:
                     self.ask(page, "overlaps")

@@ -38,10 +38,11 @@ Neighbourhood star() {
 }
 
 TEST(NeighbourhoodDrawing, NodesEdgesArrowsAndWhatTheyMean) {
-  const NeighbourhoodDrawing drawing = draw_neighbourhood(star(), "red");
+  const NeighbourhoodDrawing drawing = draw_neighbourhood(star(), "class red");
   EXPECT_EQ(drawing.title, "Around node middle");
   EXPECT_THAT(drawing.description, HasSubstr("4 nodes and 4 edges around node middle."));
-  EXPECT_THAT(drawing.description, HasSubstr("Black arrows, 2 of them, are what transport moves of red"));
+  EXPECT_THAT(drawing.description,
+              HasSubstr("Black arrows, 2 of them, are what transport moves for class red"));
   EXPECT_THAT(drawing.svg, HasSubstr("<title>Around node middle</title>"));
   EXPECT_EQ(count(drawing.svg, "<line "), 4u);
   EXPECT_EQ(count(drawing.svg, "stroke=\"#222222\" stroke-width=\"5\""), 1u)
@@ -77,9 +78,33 @@ TEST(NeighbourhoodDrawing, DirectionsWeightsAndWhatIsLeftOut) {
   around.neighbours_left_out = 7;
   const NeighbourhoodDrawing drawing = draw_neighbourhood(around, "red");
   EXPECT_THAT(drawing.svg, HasSubstr(">2.5</text>"));
+  around.edges.resize(1);
+  around.neighbours_left_out = 1;
+  EXPECT_THAT(
+      draw_neighbourhood(around, "class red").description,
+      AllOf(HasSubstr("4 nodes and 1 edge around"), HasSubstr("1 more neighbour of the node is not drawn")));
   EXPECT_THAT(drawing.description, HasSubstr("Edges have directions."));
   EXPECT_THAT(drawing.description, HasSubstr("7 more neighbours of the node are not drawn."));
   EXPECT_EQ(count(drawing.svg, "fill=\"#8a8f96\""), 2u) << "heads";
+}
+
+// Nine classes: colours that repeat would say that two of them are one.
+TEST(NeighbourhoodDrawing, NoColourMeansTwoClasses) {
+  Neighbourhood around;
+  for (int i = 0; i < 9; ++i) {
+    around.nodes.push_back(node_at(fmt::format("n{}", i), "train", i, i % 3, i));
+    around.nodes.back().is.label.names = around.nodes.back().predicted.names = {fmt::format("class{}", i)};
+  }
+  around.nodes.push_back(around.nodes.back());
+  around.has_positions = true;
+  const std::string svg = draw_neighbourhood(around, "class class0").svg;
+  std::map<std::string, int> colors;
+  const std::regex entry("<circle [^>]*fill=\"(#[0-9a-f]+)\"/>\n<text");
+  for (std::sregex_iterator it(svg.begin(), svg.end(), entry), end; it != end; ++it) ++colors[(*it)[1]];
+  EXPECT_EQ(colors.size(), 8u) << "seven colours, and the grey of the others";
+  for (const auto& [color, entries] : colors) EXPECT_EQ(entries, 1) << color;
+  EXPECT_THAT(svg, HasSubstr(">class8<")) << "most nodes are of it";
+  EXPECT_THAT(svg, HasSubstr(">other classes<"));
 }
 
 NodeExplanation nasty_explanation() {
@@ -129,10 +154,10 @@ TEST(ExplainSection, TablesHaveTheNumbers) {
   add_explanations(page, record, explaining(nasty_explanation()));
   const std::string html = page.html();
   EXPECT_THAT(html, HasSubstr("probability 0.750. It is a test node, and its label is green."));
-  EXPECT_THAT(html, HasSubstr("<td class=\"number\">-0.25</td><td class=\"number\">-0.125</td>"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"number\">−0.25</td><td class=\"number\">−0.125</td>"));
   EXPECT_THAT(
       html,
-      HasSubstr("<td class=\"number\">0.5</td><td class=\"number\">0.25</td><td class=\"number\">-0.75"));
+      HasSubstr("<td class=\"number\">0.5</td><td class=\"number\">0.25</td><td class=\"number\">−0.75"));
   EXPECT_THAT(html, HasSubstr("1,234 neighbours, features or labels were not left out"));
   EXPECT_THAT(html, HasSubstr("<figure class=\"chart drawing\">"));
   EXPECT_THAT(html, Not(HasSubstr("Graphviz")));
@@ -179,6 +204,30 @@ TEST(ExplainSection, NodesThatAreWrongAndSureAndThoseThatAreUnsure) {
   values.predicted.value = {1, 2, 3};
   values.trained_on.targets = value_targets({1, 5, 2.5});
   EXPECT_EQ(chosen_of(values), (std::vector<std::string>{"b", "c"}));
+}
+
+TEST(ExplainSection, SaysWhyTheseNodes) {
+  ReportOptions options;
+  options.explain = [](const std::vector<std::string>&) { return std::vector{nasty_explanation()}; };
+  const auto said = [&](const RunRecord& record) {
+    Page page("T");
+    add_explanations(page, record, options);
+    return page.html();
+  };
+  RunRecord record;
+  record.predicted.ids = {"a"};
+  record.predicted.predicted = record.predicted.labels = {"x"};
+  record.predicted.confidence = {0.9};
+  EXPECT_THAT(said(record), HasSubstr("No test node is wrong; these are least sure"));
+  record.predicted.labels = {"y"};
+  EXPECT_THAT(said(record), HasSubstr("These test nodes are wrong and most sure of it"));
+  RunRecord values;
+  values.predicted.ids = {"a"};
+  values.predicted.nodes = {0};
+  values.predicted.value = {1};
+  values.trained_on.targets = value_targets({3});
+  EXPECT_THAT(said(values), HasSubstr("These test nodes have the largest errors"));
+  EXPECT_THAT(said(values), HasSubstr("below 0, it raised the value."));
 }
 
 TEST(ExplainSection, WhatGoesWrongIsSaidUnlessNodesWereAskedFor) {

@@ -14,7 +14,7 @@ TEST(FigureJson, HasTheFieldsOfAFigure) {
   const Figure figure = read(R"({"title": "T", "columns": 1, "panels": [
       {"kind": "bars", "title": "P", "x_label": "x", "y_label": "y", "log_y": true, "categories": ["a", "b"],
        "spread_style": "whiskers", "series": [{"name": "s", "y": [1, null], "spread": [0.5, 0.25], "thin": true}]},
-      {"diagonal": true}]})");
+      {"diagonal": true, "x_reach": [0], "y_reach": [-1, 1]}]})");
   EXPECT_EQ(figure.title, "T");
   EXPECT_EQ(figure.columns, 1);
   ASSERT_EQ(figure.panels.size(), 2u);
@@ -27,6 +27,8 @@ TEST(FigureJson, HasTheFieldsOfAFigure) {
   EXPECT_TRUE(std::isnan(panel.series[0].y[1]));
   EXPECT_EQ(figure.panels[1].kind, PanelKind::kLines);
   EXPECT_TRUE(figure.panels[1].diagonal);
+  EXPECT_EQ(figure.panels[1].x_reach, (std::vector<double>{0}));
+  EXPECT_EQ(figure.panels[1].y_reach, (std::vector<double>{-1, 1}));
 }
 
 TEST(FigureJson, OnePanelMayStandBesideTheTitle) {

@@ -66,7 +66,7 @@ TEST(NodeGroups, DistancesAreCountedFromTheNearestSource) {
     EXPECT_EQ(name_of(groups, 5), "5");
     EXPECT_EQ(name_of(groups, 6), "6 or more");
     EXPECT_EQ(name_of(groups, 9), "6 or more");
-    EXPECT_EQ(name_of(groups, 11), "no way");
+    EXPECT_EQ(name_of(groups, 11), "unreachable");
   }
   const Graph graph = Graph::build(edge_list(2, {{0, 1}}));
   EXPECT_EQ(distances_from(graph, {}), (std::vector<int>{-1, -1}));

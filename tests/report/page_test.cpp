@@ -83,6 +83,14 @@ TEST(Page, AChartHasItsValuesBehindIt) {
   EXPECT_EQ(panels.at(1).at("kind"), "matrix");
 }
 
+TEST(Page, CellsCanStandOut) {
+  Page page("T");
+  page.table({"C", {{"a", false}, {"b", true}}, {{"x", "1"}, {"<y>", "2"}}, {{1, 0}}});
+  const std::string html = page.html();
+  EXPECT_NE(html.find("<td>x</td>"), std::string::npos);
+  EXPECT_NE(html.find("<td><strong>&lt;y&gt;</strong></td>"), std::string::npos);
+}
+
 TEST(Page, TheLegendIsMadeOfButtons) {
   const std::string html = nasty_page().html();
   EXPECT_EQ(count(html, "aria-pressed=\"true\""), 2u);

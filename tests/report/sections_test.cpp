@@ -21,7 +21,7 @@ ordered_json summary_of(size_t runs) {
   ordered_json summary = ordered_json::parse(R"({
       "config": {"request": {"device": "cpu"}, "learn": {"solver": "ce", "epochs": 4, "patience": 2}},
       "metric": "accuracy", "train": {}, "val": {}, "test": {}, "baselines": {},
-      "coverage": {"asked": 0.9, "test": {"mean": 0.75}, "size": {"mean": 1}}, "step_ms": 2.5,
+      "coverage": {"asked": 0.9, "test": {"mean": 0.8, "runs": [0.75, 0.85]}, "size": {"mean": 1}}, "step_ms": 2.5,
       "machine": {"processor": "Fast <CPU>", "cores": 2, "gpu": "", "libtorch": "2.1", "compiler": "g++ 12"}})");
   for (size_t run = 0; run < runs; ++run) {
     summary["epochs"].push_back(run == 0 ? 3 : 4);
@@ -100,11 +100,10 @@ TEST(QualitySection, CountsClasses) {
   expect_row(html, {"neighbours of its class", "all", "2", "50.0 %", "9.5 %", "90.5 %"});
   expect_row(html, {"neighbours of its class", "50 to 75 %", "2", "50.0 %", "9.5 %", "90.5 %"});
   expect_row(html, {"distance to training labels", "3", "1", "0.0 %", "0.0 %", "79.3 %"});
-  expect_row(html, {"distance to training labels", "no way", "1", "100.0 %", "20.7 %", "100.0 %"});
+  expect_row(html, {"distance to training labels", "unreachable", "1", "100.0 %", "20.7 %", "100.0 %"});
   expect_row(html, {"3", "a", "b", "0.700"});  // of the wrong ones, the most sure
-  EXPECT_THAT(
-      html,
-      HasSubstr("1.20 classes on average. They are made to hold 90.0 % of the classes, and hold 75.0 %"));
+  EXPECT_THAT(html, HasSubstr("1.20 on average. They are made to hold the true class of 90.0 % of nodes, and "
+                              "hold that of 75.0 %"));
   bool has_sets = false;
   for (const ordered_json& chart : charts_of(html))
     has_sets = has_sets || (chart[0]["categories"] == ordered_json{"0", "1", "2"} &&
@@ -135,10 +134,56 @@ TEST(QualitySection, ManyClassesAreAMean) {
   record.trained_on = remember(dataset, {split}, "stored");
   record.schema["data"]["columns"] = ordered_json::array();
   const std::string html = page_of(record, add_quality);
-  EXPECT_THAT(html, HasSubstr("mean of 30 classes"));
+  EXPECT_THAT(html, HasSubstr("mean of 29 classes")) << "no test node is of class 0";
+  EXPECT_THAT(html, Not(HasSubstr("mean of 30 classes")));
   EXPECT_THAT(html, HasSubstr("The commonest mistakes of 30 classes, of 28 test nodes that are wrong"));
   const std::string data = page_of(record, add_data);
   EXPECT_THAT(data, HasSubstr("The 20 largest of 30."));
+}
+
+// A class without test nodes has no curve, and none by chance.
+TEST(QualitySection, CurvesAreOfClassesThatThereAre) {
+  RunRecord record = classes_record();
+  record.trained_on.targets.classes = {0, 0, 0, 0, 0, 0};
+  record.predicted.labels = {"a", "a", "a", "a", "a"};
+  const std::string html = page_of(record, add_quality);
+  expect_row(html, {"b", "0", "5", "", ""});
+  for (const ordered_json& chart : charts_of(html)) {
+    for (const ordered_json& panel : chart) {
+      if (panel["x_label"] != "recall") continue;
+      EXPECT_TRUE(panel["series"].empty()) << panel;
+    }
+  }
+}
+
+TEST(QualitySection, ScalesOfSharesAreTheSameEverywhere) {
+  int shares = 0;
+  for (const ordered_json& chart : charts_of(page_of(classes_record(), add_quality))) {
+    for (const ordered_json& panel : chart) {
+      if (panel["x_label"] != "share of nodes that is right") continue;
+      EXPECT_EQ(panel["x"], (ordered_json{0.0, 1.0, false}));
+      ++shares;
+    }
+  }
+  EXPECT_EQ(shares, 3) << "by degree, by neighbours of its class, by distance";
+}
+
+TEST(QualitySection, WithoutTestNodesItHasTheOtherMetrics) {
+  RunRecord record = classes_record();
+  record.predicted = {};
+  record.summary["val"] = ordered_json::parse(R"({"accuracy": {"mean": 0.625, "ci95": 0, "runs": [0.625]}})");
+  const std::string html = page_of(record, add_quality);
+  expect_row(html, {"accuracy", "62.5 %"});
+  EXPECT_THAT(html, HasSubstr("No node was held out to test"));
+}
+
+TEST(NumberText, HasFourDigitsAndNoExponentThatCanBeAvoided) {
+  EXPECT_EQ(number_text(0.72114), "0.7211");
+  EXPECT_EQ(number_text(-0.0), "0");
+  EXPECT_EQ(number_text(12514), "12,510");
+  EXPECT_EQ(number_text(-156412345.6), "-156,400,000");
+  EXPECT_EQ(number_text(1e15), "1e+15");
+  EXPECT_EQ(interval_text("rmse", 6612.3, 1234), "6,612 ± 1,234");
 }
 
 TEST(QualitySection, CountsLabels) {
@@ -159,7 +204,9 @@ TEST(QualitySection, CountsLabels) {
   // p: of 2 * 3 pairs, node 1 is above all, node 2 above 4 and 5 only. q: 3 above all, 1 above 2 and 5.
   expect_row(html, {"p", "2", "3", "83.3 %", "83.3 %"});
   expect_row(html, {"q", "2", "2", "100.0 %", "100.0 %"});
-  EXPECT_THAT(html, HasSubstr("0.80 labels are left open on average"));
+  EXPECT_THAT(
+      html,
+      HasSubstr("How many labels a set leaves open: few where the prediction is sure; 0.80 on average."));
   EXPECT_THAT(html, HasSubstr("share of labels that is right"));
   EXPECT_THAT(page_of(record, add_data), HasSubstr("Nodes by label"));
 }
@@ -175,7 +222,7 @@ TEST(QualitySection, CountsValues) {
   // Errors 0, 1, 0, 0, -2: the squares sum to 5, those around the mean to 10.
   expect_row(html, {"value", "5", "0.5", "1", "1", "0.6", "0", "± 1", "80.0 %"});
   expect_row(html, {"degree", "0", "1", "2", "", ""});
-  expect_row(html, {"degree", "2 to 3", "3", "0.3333", "-1.101", "1.768"});
+  expect_row(html, {"degree", "2 to 3", "3", "0.3333", "0", "1.768"});  // no error is below 0
   const std::vector<ordered_json> charts = charts_of(html);
   ASSERT_EQ(charts.size(), 2u);
   ASSERT_EQ(charts[0].size(), 3u) << "true, errors, errors by prediction";
@@ -223,6 +270,8 @@ TEST(TrainingSection, RunsAreThinAndTheChosenEpochIsMarked) {
   EXPECT_EQ(loss[6]["x"], (ordered_json{1, nullptr, 2, nullptr}));
   EXPECT_EQ(loss[6]["y"], (ordered_json{4, nullptr, 1, nullptr}));
   EXPECT_THAT(html, HasSubstr("stroke-width=\"0.8\" stroke-opacity"));
+  record.summary["epochs"] = {4, 4};
+  EXPECT_THAT(page_of(record, add_training), HasSubstr("ended none of 2 runs before epoch 4."));
   record.summary["step_ms"] = 1234;
   EXPECT_THAT(page_of(record, add_training), HasSubstr("A step took 1.23 s"));
   record.summary["config"]["learn"]["patience"] = 0;

@@ -126,6 +126,8 @@ TEST(FitBest, SetsHoldTheTruthAsOftenAsTheySay) {
   EXPECT_GT(result.certainty.coverage, 0.83);
   EXPECT_LT(result.certainty.size, 3.5);
   EXPECT_GE(result.certainty.size, 0.9);
+  const nlohmann::ordered_json coverage = read_json(folder.path() / "summary.json").at("coverage");
+  EXPECT_DOUBLE_EQ(coverage.at("test").at("mean").get<double>(), result.certainty.coverage);
 }
 
 TEST(FitBest, OtherOptionsDoNotGoOnInAFolder) {

@@ -52,7 +52,9 @@ struct Panel {
   SpreadStyle spread_style = SpreadStyle::kBand;  // of all its series
   bool log_x = false;                             // logarithmic axis
   bool log_y = false;                             // logarithmic axis
-  bool diagonal = false;                          // a thin line where y = x
+  bool diagonal = false;                          // a thin line where y = x; axes have the same ends
+  std::vector<double> x_reach{};                  // values that the axis reaches, whatever is drawn
+  std::vector<double> y_reach{};                  // values that the axis reaches, whatever is drawn
   std::vector<std::string> categories{};          // names, where the kind has them; '\n' breaks lines below
   std::vector<Series> series{};                   // drawn in this order
 };

@@ -16,6 +16,10 @@ std::string change_text(double change) {
   return text == "-0.0000" ? "+0.0000" : text;
 }
 
+// Adding 0 turns -0 into 0.
+std::string plain(double value) { return fmt::format("{:.5g}", value + 0.0); }
+std::string with_sign(double value) { return fmt::format("{:+.5g}", value + 0.0); }
+
 // What training was told of a node, as one cell.
 std::string label_cell(const NamedNode& node) {
   return node.trains ? printable(node.label.text()) : "unlabelled";
@@ -27,8 +31,8 @@ std::string scores_text(const NodeExplanation& explanation) {
   if (has_probabilities) header.emplace_back("probability");
   TextTable table(header);
   for (const ExplainedScore& score : explanation.scores) {
-    std::vector<std::string> row{printable(score.name), fmt::format("{:.5g}", score.network),
-                                 fmt::format("{:+.5g}", score.transport), fmt::format("{:.5g}", score.sum)};
+    std::vector<std::string> row{printable(score.name), plain(score.network), with_sign(score.transport),
+                                 plain(score.sum)};
     if (has_probabilities) row.push_back(fmt::format("{:.4f}", score.probability));
     table.add(row);
   }
@@ -42,22 +46,23 @@ std::string paths_text(const NodeExplanation& explanation, const ColumnExplanati
   if (column.paths.empty()) return fmt::format("\n{}: transport brings nothing to this node\n", name);
   const size_t count = column.paths.size() + static_cast<size_t>(column.more_paths.count);
   std::string text =
-      fmt::format("\n{}: transport brings {:+.5g}, by {} path{}; the other end of a path gets the opposite\n",
-                  name, column.brought, count, count == 1 ? "" : "s");
+      fmt::format("\n{}: transport brings {}, by {} path{}; the other end of a path gets the opposite\n",
+                  name, with_sign(column.brought), count, count == 1 ? "" : "s");
   TextTable table({"amount", "other end", "training label", "path"});
   for (const ExplainedPath& path : column.paths) {
     std::vector<std::string> ids;
     for (const std::string& id : path.nodes) ids.push_back(printable(id));
-    table.add({fmt::format("{:+.5g}", path.amount), ids.back(), label_cell(path.end), join(ids, " - ")});
+    table.add({with_sign(path.amount), ids.back(), label_cell(path.end), join(ids, " - ")});
   }
   text += table.text();
   if (column.more_paths.count > 0)
-    text += fmt::format("and {} more, together {:+.5g}\n", column.more_paths.count, column.more_paths.sum);
+    text +=
+        fmt::format("and {} more, together {}\n", column.more_paths.count, with_sign(column.more_paths.sum));
   return text;
 }
 
 std::vector<std::string> with_change(std::vector<std::string> row, const ScoreChange& change) {
-  row.push_back(fmt::format("{:+.5g}", change.score));
+  row.push_back(with_sign(change.score));
   if (!std::isnan(change.probability)) row.push_back(change_text(change.probability));
   return row;
 }
@@ -94,14 +99,13 @@ std::string features_text(const NodeExplanation& explanation, const ColumnExplan
     return fmt::format("\n{}: no feature moves what the network says of this node\n", name);
   TextTable table(header_of(explanation, {"feature", "own", "neighbourhood"}));
   for (const FeatureEffect& effect : column.features) {
-    table.add(with_change({printable(effect.name), fmt::format("{:+.5g}", effect.own),
-                           fmt::format("{:+.5g}", effect.neighbourhood)},
+    table.add(with_change({printable(effect.name), with_sign(effect.own), with_sign(effect.neighbourhood)},
                           effect.without));
   }
   return fmt::format(
-      "\n{}: gradient times input, {:+.5g} of what the network says, and what changes without a "
+      "\n{}: gradient times input, {} of what the network says, and what changes without a "
       "feature\n{}{}",
-      name, column.gradient_times_input, table.text(), not_shown(column.more_features));
+      name, with_sign(column.gradient_times_input), table.text(), not_shown(column.more_features));
 }
 
 std::string labels_text(const NodeExplanation& explanation, const ColumnExplanation& column) {

@@ -291,7 +291,7 @@
       made.addEventListener("click", act);
       return made;
     };
-    tools.append(button("+", "Zoom in", () => zoomBy(0.67)), button("−", "Zoom out", () => zoomBy(1.5)), reset);
+    tools.append(reset, button("+", "Zoom in", () => zoomBy(0.67)), button("−", "Zoom out", () => zoomBy(1.5)));
     holder.append(tools);
   };
 
@@ -313,7 +313,7 @@
   // ---- Tables: sorted by a click on a head, filtered by text
 
   const valueOf = text => {
-    const value = parseFloat(text.replaceAll(",", "").replace("−", "-"));
+    const value = parseFloat(text.replaceAll(",", "").replace("−", "-").replace("± ", ""));
     return Number.isNaN(value) ? -Infinity : value;
   };
   for (const table of document.querySelectorAll("table")) {
@@ -345,7 +345,7 @@
 
   // A table wider than the page is scrolled by keyboard, too.
   const reach = () => {
-    for (const box of document.querySelectorAll(".scroll, .panels")) {
+    for (const box of document.querySelectorAll(".scroll, .panel")) {
       if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0"); else box.removeAttribute("tabindex");
     }
   };

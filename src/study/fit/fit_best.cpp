@@ -105,6 +105,7 @@ void write_summary_of(const Dataset& dataset, const FitBestOptions& options, con
   together.seed = seed_of_run(request, 0);
   together.val = result.validation;
   together.test = result.test;
+  together.certainty = result.certainty;
   together.split = split_sizes(dataset.targets, given);
   request.runs = 1;
   request.learn.metric = options.metric;
