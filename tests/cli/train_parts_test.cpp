@@ -60,7 +60,7 @@ TEST_F(TrainParts, ProcessesOfAnyNumberLeaveTheSameFolder) {
   }
   expect_same("1", "2");
   expect_same("1", "3");
-  const CommandResult predicted = test::qw({"predict", path("2"), "--node", "33"});
+  const CommandResult predicted = test::qw({"explain", path("2"), "--node", "33"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_EQ(test::qw({"eval", path("3")}).exit_code, 0);
 }

@@ -98,6 +98,29 @@ TEST_P(DropoutOf, DroppedIsZeroWhateverItWas) {
 INSTANTIATE_TEST_SUITE_P(Types, DropoutOf, testing::Values(at::kFloat, at::kDouble),
                          [](const auto& param) { return std::string(c10::toString(param.param)); });
 
+TEST(Dropout, RowsOfALargerMatrixHaveItsMask) {
+  const at::Tensor whole = at::randn({301, 7}, at::kDouble);
+  const at::Tensor dropped = dropout(whole, 0.4, kKey);
+  const at::Tensor rows = at::tensor({300, 0, 5, 6, 7, 128, 17}, at::kLong);
+  DropoutKey key = kKey;
+  key.rows = rows;
+  EXPECT_TRUE(dropout(whole.index_select(0, rows), 0.4, key).equal(dropped.index_select(0, rows)));
+  EXPECT_TRUE(dropout(whole, 0.0, kKey).is_same(whole));
+}
+
+TEST(Dropout, RowsOfALongerListHaveItsMask) {
+  const at::Tensor whole = at::randn({1000}, at::kDouble);
+  const at::Tensor dropped = dropout(whole, 0.4, kKey);
+  const at::Tensor begins = at::tensor({0, 3, 3, 303, 310}, at::kLong);
+  const at::Tensor firsts = at::tensor({990, 12, 130, 1}, at::kLong);
+  const auto picked = [&](const at::Tensor& from) {
+    return at::cat({from.slice(0, 990, 993), from.slice(0, 130, 430), from.slice(0, 1, 8)});
+  };
+  EXPECT_TRUE(dropout_of_rows(picked(whole), begins, firsts, 0.4, kKey).equal(picked(dropped)));
+  EXPECT_EQ(refusal([&] { dropout_of_rows(whole, begins, firsts.to(at::kInt), 0.4, kKey); }),
+            "qw::dropout: rows of a longer list are on the CPU, with begins [R + 1] and firsts [R] of Long");
+}
+
 TEST(Dropout, IsDifferentiableTwice) {
   const at::Tensor values = at::randn({100}, at::kDouble).requires_grad_();
   const at::Tensor mask = dropout(at::ones({100}, at::kDouble), 0.5, kKey);
