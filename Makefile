@@ -18,7 +18,7 @@ demo: deps ## build the program, then show it at work on built-in graphs, offlin
 	@tools/demo.sh $(QW)
 
 test: ## build, then run the whole test suite, of the Python package too
-	@tools/install_packages.sh build python browser
+	@tools/install_packages.sh build python browser server
 	@$(MAKE) --no-print-directory build CMAKE_ARGS="$(CMAKE_ARGS) $(if $(filter release,$(PRESET)),-DQW_PYTHON=ON)"
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS); status=$$?; \
 	tools/summarise_tests.py $(BUILD); exit $$status
