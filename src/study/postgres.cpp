@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenAttempts{1};  // to connect again
 constexpr int kMostConflicts = 50;                   // of one transaction with others
-constexpr size_t kWindow = 256;                      // trials that are looked at together
-constexpr size_t kEnqueued = 2048;                   // trials that are enqueued together
+constexpr size_t kFirstWindow = 64;  // trials that are looked at together; then four times as many
+constexpr size_t kEnqueued = 2048;   // trials that are enqueued together
 
 // Of PostgreSQL's catalogue (pg_type.dat), which never changes.
 constexpr Oid kBool = 16, kInt8 = 20, kInt2 = 21, kInt4 = 23, kText = 25, kFloat4 = 700, kFloat8 = 701;
@@ -229,8 +229,8 @@ Result PostgresDatabase::checked(PGresult* result) const {
   std::string reason = one_line(field(PG_DIAG_MESSAGE_PRIMARY).c_str());
   if (reason.empty()) reason = one_line(PQerrorMessage(connection_.get()));
   const std::string message = fmt::format("{}: {}", name(), reason);
-  // 57P: the server is being stopped.
-  if (PQstatus(connection_.get()) == CONNECTION_BAD || state.starts_with("57P")) throw Lost(message);
+  // No state: the server said nothing. 57P: it is being stopped.
+  if (state.empty() || state.starts_with("57P")) throw Lost(message);
   if (state == "40001" || state == "40P01") throw Conflict(message);
   fail(message);
 }
@@ -299,12 +299,13 @@ std::vector<Trial> PostgresDatabase::take(const std::vector<Trial>& wanted, int6
                      worker};
     visit(kTake, values, [&](const Row& row) { places.push_back(begin + std::get<int64_t>(row[0]) - 1); });
   };
-  for (size_t begin = 0; begin < wanted.size() && missing() > 0; begin += kWindow) {
-    const size_t count = std::min(kWindow, wanted.size() - begin);
+  size_t count = kFirstWindow;
+  for (size_t begin = 0; begin < wanted.size() && missing() > 0; begin += count, count *= 4) {
+    count = std::min(count, wanted.size() - begin);
     take_of(begin, count);
     if (missing() == 0) break;
     const Trial* first = wanted.data() + begin;
-    const size_t enqueued = std::min(kEnqueued, wanted.size() - begin);
+    const size_t enqueued = std::min(std::max(kEnqueued, count), wanted.size() - begin);
     run(kEnqueue, {array_of(first, enqueued, &Trial::config), array_of(first, enqueued, &Trial::run)});
     take_of(begin, count);
   }

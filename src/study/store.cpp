@@ -327,7 +327,9 @@ bool has_results(const std::string& where) {
     return std::filesystem::exists(where);
   }
   const std::unique_ptr<Database> database = open_database(where);
-  return !database->empty();
+  bool has = false;
+  database->once([&] { has = !database->empty(); });
+  return has;
 }
 
 }  // namespace qw

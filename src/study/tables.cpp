@@ -76,7 +76,7 @@ void check_defaults(Database& database) {
 }  // namespace
 
 void open_tables(Database& database) {
-  checked_schema(database);
+  database.once([&] { checked_schema(database); });
   database.adopt();
   database.alone([&] {
     if (checked_schema(database) == kSchemaWithOldNames)
