@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <thread>
 
 #include "core/json.h"
@@ -141,10 +142,12 @@ class PostgresDatabase : public Database {
   void connect_again(const std::string& reason);
   void transaction(const std::string& begin, const std::function<void()>& body);
   Result checked(PGresult* result) const;
+  const std::string& prepared(const std::string& sql, const std::vector<Oid>& types);
 
   std::string url_;
   std::unique_ptr<PGconn, decltype(&PQfinish)> connection_{nullptr, &PQfinish};
-  std::string oldest_open_ = "0";  // transaction at the last update()
+  std::map<std::string, std::string> prepared_;  // names of statements on this connection
+  std::string oldest_open_ = "0";                // transaction at the last update()
 };
 
 const Database::Dialect& PostgresDatabase::dialect() const {
@@ -173,6 +176,7 @@ void PostgresDatabase::check_parameters() const {
 // Defaults stand before the URL, which may say something else.
 void PostgresDatabase::connect() {
   connection_.reset();  // before there is another: servers count them
+  prepared_.clear();
   const bool has_timeout = std::getenv("PGCONNECT_TIMEOUT") != nullptr;
   const std::array keywords{"client_encoding",
                             "fallback_application_name",
@@ -258,6 +262,16 @@ void PostgresDatabase::transaction(const std::string& begin, const std::function
   }
 }
 
+// Planned once: to plan them takes longer than to run them.
+const std::string& PostgresDatabase::prepared(const std::string& sql, const std::vector<Oid>& types) {
+  const auto known = prepared_.find(sql);
+  if (known != prepared_.end()) return known->second;
+  const std::string name = fmt::format("qw_{}", prepared_.size());
+  checked(
+      PQprepare(connection_.get(), name.c_str(), sql.c_str(), static_cast<int>(types.size()), types.data()));
+  return prepared_[sql] = name;
+}
+
 void PostgresDatabase::visit(const std::string& sql, const Row& values,
                              const std::function<void(const Row&)>& visit) {
   std::vector<std::string> texts;
@@ -270,8 +284,9 @@ void PostgresDatabase::visit(const std::string& sql, const Row& values,
   std::vector<const char*> pointers;
   for (size_t i = 0; i < values.size(); ++i)
     pointers.push_back(std::holds_alternative<std::monostate>(values[i]) ? nullptr : texts[i].c_str());
-  const Result result = checked(PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()),
-                                             types.data(), pointers.data(), nullptr, nullptr, 0));
+  const Result result =
+      checked(PQexecPrepared(connection_.get(), prepared(sql, types).c_str(), static_cast<int>(values.size()),
+                             pointers.data(), nullptr, nullptr, 0));
   Row row(PQnfields(result.get()));
   for (int i = 0; i < PQntuples(result.get()); ++i) {
     for (size_t k = 0; k < row.size(); ++k) row[k] = cell_of(result.get(), i, static_cast<int>(k));
