@@ -131,8 +131,8 @@ void SqliteDatabase::adopt() {
 void SqliteDatabase::set_schema(int64_t schema) { execute(fmt::format("PRAGMA user_version={}", schema)); }
 
 const Database::Dialect& SqliteDatabase::dialect() const {
-  static const Dialect kDialect{"INTEGER PRIMARY KEY AUTOINCREMENT", "UNIQUE", "", "",
-                                "(julianday('now') - 2440587.5) * 86400.0"};
+  static constexpr Dialect kDialect{"INTEGER PRIMARY KEY AUTOINCREMENT", "UNIQUE", "", "",
+                                    "(julianday('now') - 2440587.5) * 86400.0"};
   return kDialect;
 }
 

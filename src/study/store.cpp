@@ -316,6 +316,7 @@ std::vector<std::pair<std::string, nlohmann::ordered_json>> ResultStore::studies
   state_->database->once(
       [&] { rows = state_->database->run("SELECT name, description FROM study ORDER BY name"); });
   std::vector<std::pair<std::string, Json>> all;
+  all.reserve(rows.size());
   for (const Row& row : rows)
     all.emplace_back(text_of(row[0]), parse_json(text_of(row[1]), name() + ": a stored sweep"));
   return all;

@@ -118,8 +118,8 @@ class Crew:
         self.errors.close()
 
 
-def torture(crew, rng, kills):
-    """How often somebody was killed before the work was done."""
+def torture(crew, rng, kills, before):
+    """How often somebody was killed before the work was done, and the server crashed; `before`: the kills of others."""
     killed = crashes = 0
     while killed < kills and not crew.all_ended():
         time.sleep(rng.uniform(0.2, 1.5))
@@ -127,7 +127,7 @@ def torture(crew, rng, kills):
             crew.cut()
         elif crew.kill(rng):
             killed += 1
-        if killed >= KILLS_PER_CRASH * (crashes + 1):
+        if (before + killed) // KILLS_PER_CRASH > before // KILLS_PER_CRASH + crashes:
             crew.crash()
             crashes += 1
     crew.finish()
@@ -159,7 +159,7 @@ def main():
             server.sql(f"CREATE DATABASE {database}")
             crew = Crew(qw, folder, server, database, arguments.workers)
             try:
-                more, fallen = torture(crew, rng, arguments.kills - kills)
+                more, fallen = torture(crew, rng, arguments.kills - kills, kills)
                 if outcome(qw, server.url(database), folder) != expected:
                     raise Difference("the table differs")
             except Difference as difference:
