@@ -18,7 +18,7 @@ demo: deps ## build the program, then show it at work on built-in graphs, offlin
 	@tools/demo.sh $(QW)
 
 test: ## build, then run the whole test suite, of the Python package too
-	@tools/install_packages.sh build python browser
+	@tools/install_packages.sh build python browser server
 	@$(MAKE) --no-print-directory build CMAKE_ARGS="$(CMAKE_ARGS) $(if $(filter release,$(PRESET)),-DQW_PYTHON=ON)"
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_ARGS); status=$$?; \
 	tools/summarise_tests.py $(BUILD); exit $$status
@@ -56,9 +56,11 @@ fuzz-build:
 fuzz: fuzz-build ## run every fuzz target for 15 seconds (SECONDS_EACH=600 for longer)
 	tools/fuzz.sh $(or $(SECONDS_EACH),15)
 
-torture: build ## kill trainings and sweeps (KILLS=100), damage data, run folders and stores (CAMPAIGN_ARGS)
+torture: build ## kill trainings, sweeps (KILLS=100) and workers (WORKER_KILLS=50), damage data, run folders and stores (CAMPAIGN_ARGS)
 	tests/torture/kills.py --qw $(QW) --kills $(or $(KILLS),100)
 	tests/torture/campaign.py --qw $(QW) $(CAMPAIGN_ARGS)
+	@tools/install_packages.sh server
+	tests/torture/workers.py --qw $(QW) --kills $(or $(WORKER_KILLS),50) || test $$? -eq 77
 
 bench: build ## run the benchmarks of graphs and data
 	$(BUILD)/qw_graph_bench

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <thread>
 
 #include "core/progress.h"
@@ -20,106 +21,138 @@ constexpr int kSaidAfter = 10;  // waits
 int wait_for_others(void* path, int waits) {
   if (waits == kSaidAfter && !quiet()) {
     fmt::print(stderr, "{}: another process is at it; waiting for up to a minute\n",
-               static_cast<const std::filesystem::path*>(path)->string());
+               *static_cast<const std::string*>(path));
   }
   std::this_thread::sleep_for(kWait);
   return waits < kMostWaits ? 1 : 0;
 }
 
+using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
+
+int bind(sqlite3_stmt* statement, int place, const Cell& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value))
+    return sqlite3_bind_int64(statement, place, *integer);
+  if (const auto* number = std::get_if<double>(&value)) return sqlite3_bind_double(statement, place, *number);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return sqlite3_bind_text(statement, place, text->data(), static_cast<int>(text->size()),
+                             SQLITE_TRANSIENT);
+  return sqlite3_bind_null(statement, place);
+}
+
+Cell cell_of(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_NULL:
+      return {};
+    case SQLITE_INTEGER:
+      return static_cast<int64_t>(sqlite3_column_int64(statement, column));
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
+    default:
+      break;
+  }
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+  if (bytes == nullptr) return std::string();
+  return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement, column)));
+}
+
 }  // namespace
 
-SqliteDatabase::SqliteDatabase(const std::filesystem::path& path) : path_(path) {
+SqliteDatabase::SqliteDatabase(const std::string& path) : Database(path), path_(path) {
   std::error_code unknown;
-  const std::filesystem::path folder = path.parent_path();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
-    fail(fmt::format("{}: there is no folder {}; make it first", path.string(), folder.string()));
+    fail(fmt::format("{}: there is no folder {}; make it first", path, folder.string()));
   if (std::filesystem::is_directory(path, unknown))
-    fail(fmt::format("{} is a folder; results are kept in a file", path.string()));
+    fail(fmt::format("{} is a folder; results are kept in a file", path));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path.c_str(), &handle_, kFlags, nullptr) != SQLITE_OK) {
     const std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
     sqlite3_close(handle_);
-    fail(fmt::format("{}: {}", path.string(), reason));
+    fail(fmt::format("{}: {}", path, reason));
   }
   sqlite3_busy_handler(handle_, wait_for_others, &path_);
 }
 
 SqliteDatabase::~SqliteDatabase() { sqlite3_close(handle_); }
 
-void SqliteDatabase::fail_here() const {
-  fail(fmt::format("{}: {}", path_.string(), sqlite3_errmsg(handle_)));
+void SqliteDatabase::fail_here() const { fail(fmt::format("{}: {}", path_, sqlite3_errmsg(handle_))); }
+
+void SqliteDatabase::execute(const std::string& sql) {
+  if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail_here();
 }
 
-void SqliteDatabase::execute(const char* sql) {
-  if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail_here();
-}
-
-SqliteStatement::SqliteStatement(SqliteDatabase& database, std::string_view sql) : database_(database) {
-  check(sqlite3_prepare_v2(database.handle_, sql.data(), static_cast<int>(sql.size()), &statement_, nullptr));
-}
-
-SqliteStatement::~SqliteStatement() { sqlite3_finalize(statement_); }
-
-void SqliteStatement::check(int code) const {
-  if (code != SQLITE_OK) database_.fail_here();
-}
-
-SqliteStatement& SqliteStatement::bind(int64_t value) {
-  check(sqlite3_bind_int64(statement_, ++bound_, value));
-  return *this;
-}
-
-SqliteStatement& SqliteStatement::bind(double value) {
-  check(sqlite3_bind_double(statement_, ++bound_, value));
-  return *this;
-}
-
-SqliteStatement& SqliteStatement::bind(std::string_view value) {
-  check(sqlite3_bind_text(statement_, ++bound_, value.data(), static_cast<int>(value.size()),
-                          SQLITE_TRANSIENT));
-  return *this;
-}
-
-bool SqliteStatement::row() {
-  const int code = sqlite3_step(statement_);
-  if (code != SQLITE_ROW && code != SQLITE_DONE) database_.fail_here();
-  return code == SQLITE_ROW;
-}
-
-void SqliteStatement::run() {
-  while (row()) {
+void SqliteDatabase::visit(const std::string& sql, const Row& values,
+                           const std::function<void(const Row&)>& visit) {
+  sqlite3_stmt* prepared = nullptr;
+  if (sqlite3_prepare_v2(handle_, sql.c_str(), -1, &prepared, nullptr) != SQLITE_OK) fail_here();
+  const Statement statement(prepared, &sqlite3_finalize);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (bind(prepared, static_cast<int>(i) + 1, values[i]) != SQLITE_OK) fail_here();
   }
-  reset();
+  Row row(static_cast<size_t>(sqlite3_column_count(prepared)));
+  for (int code = sqlite3_step(prepared); code != SQLITE_DONE; code = sqlite3_step(prepared)) {
+    if (code != SQLITE_ROW) fail_here();
+    for (size_t k = 0; k < row.size(); ++k) row[k] = cell_of(prepared, static_cast<int>(k));
+    visit(row);
+  }
 }
 
-void SqliteStatement::reset() {
-  sqlite3_reset(statement_);
-  bound_ = 0;
-}
-
-double SqliteStatement::number(int column) const {
-  const bool none = sqlite3_column_type(statement_, column) == SQLITE_NULL;
-  return none ? std::nan("") : sqlite3_column_double(statement_, column);
-}
-
-std::string SqliteStatement::text(int column) const {
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  return bytes == nullptr ? std::string()
-                          : std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
-}
-
-SqliteTransaction::~SqliteTransaction() {
-  if (!open_) return;
+void SqliteDatabase::change(const std::function<void()>& body) {
+  execute("BEGIN IMMEDIATE");
   try {
-    database_.execute("ROLLBACK");
-  } catch (const Error&) {
-    // the error that led here says more
+    body();
+    execute("COMMIT");
+  } catch (...) {
+    sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);  // the error that led here says more
+    throw;
   }
 }
 
-void SqliteTransaction::commit() {
-  database_.execute("COMMIT");
-  open_ = false;
+int64_t SqliteDatabase::schema() { return std::get<int64_t>(run("PRAGMA user_version").front().front()); }
+
+bool SqliteDatabase::empty() { return run("SELECT 1 FROM sqlite_master LIMIT 1").empty(); }
+
+// A write-ahead log. Where several processes make the same file, SQLite refuses this to all but one at once,
+// without waiting.
+void SqliteDatabase::adopt() {
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      execute("PRAGMA journal_mode=WAL");
+      break;
+    } catch (const Error&) {
+      if (attempt == kAttempts) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  execute("PRAGMA synchronous=NORMAL");
+}
+
+void SqliteDatabase::set_schema(int64_t schema) { execute(fmt::format("PRAGMA user_version={}", schema)); }
+
+const Database::Dialect& SqliteDatabase::dialect() const {
+  static constexpr Dialect kDialect{"INTEGER PRIMARY KEY AUTOINCREMENT", "UNIQUE", "", "",
+                                    "(julianday('now') - 2440587.5) * 86400.0"};
+  return kDialect;
+}
+
+std::vector<Trial> SqliteDatabase::take(const std::vector<Trial>& wanted, int64_t most, int64_t worker) {
+  std::vector<Trial> taken;
+  for (const Trial& trial : wanted) {
+    if (static_cast<int64_t>(taken.size()) == most) break;
+    if (!run("SELECT 1 FROM result WHERE config = $1 AND run = $2", {trial.config, trial.run}).empty())
+      continue;
+    run("INSERT OR IGNORE INTO claim (config, run, worker) VALUES ($1, $2, $3)",
+        {trial.config, trial.run, worker});
+    if (sqlite3_changes(handle_) == 1) taken.push_back(trial);
+  }
+  return taken;
+}
+
+void SqliteDatabase::update(TrialScores& scores) {
+  scores.clear();
+  visit("SELECT config, run, val, error FROM result", {},
+        [&](const Row& row) { add_score(*this, row, scores); });
 }
 
 }  // namespace qw

@@ -4,112 +4,39 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/json.h"
 #include "core/text.h"
 #include "qw/core/error.h"
-#include "study/sqlite.h"
+#include "study/database.h"
+#include "study/postgres_url.h"
+#include "study/tables.h"
 
 namespace qw {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Raised when tables change, and when the same options train to other results than before: 2: GIN and
-// GraphSAGE drop their input.
-constexpr int64_t kSchema = 3;
-constexpr int64_t kSchemaWithOldNames = 2;  // of a table: else the same
 constexpr std::chrono::seconds kHeartbeat{5};
 constexpr double kSilentIsDead = 60;  // seconds
 
-constexpr const char* kTables = R"(
-CREATE TABLE IF NOT EXISTS config (id INTEGER PRIMARY KEY, options TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS result (
-  config INTEGER NOT NULL, run INTEGER NOT NULL,
-  val REAL, test REAL, epochs INTEGER, seconds REAL, device TEXT, error TEXT NOT NULL, summary TEXT NOT NULL,
-  PRIMARY KEY (config, run)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS worker (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL, seen REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS claim (
-  config INTEGER NOT NULL, run INTEGER NOT NULL, worker INTEGER NOT NULL,
-  PRIMARY KEY (config, run)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS study (name TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS option_default (option TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-)";
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
+// What this process can send signals to: containers may share a machine's name, and have processes of their
+// own.
 std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-// The schema of the file. One of another program's is left as it was.
-int64_t checked_schema(SqliteDatabase& database, const std::filesystem::path& path) {
-  SqliteStatement both(database,
-                       "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version");
-  both.row();
-  const int64_t schema = both.integer(0);
-  const bool empty = both.integer(1) == 0;
-  if (schema == kSchema || schema == kSchemaWithOldNames || (schema == 0 && empty)) return schema;
-  fail(fmt::format("{}: is no file of results that this qw reads (schema {}, expected {}); choose another",
-                   path.string(), schema, kSchema));
-}
-
-// Where several processes make the same file, SQLite refuses this to all but one at once, without waiting.
-void keep_write_ahead_log(SqliteDatabase& database) {
-  constexpr int kAttempts = 100;
-  for (int attempt = 1;; ++attempt) {
-    try {
-      return database.execute("PRAGMA journal_mode=WAL");
-    } catch (const Error&) {
-      if (attempt == kAttempts) throw;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-// A config is what differs from the defaults: were one of these another now, old results would stand for new
-// options.
-void check_defaults(SqliteDatabase& database, const std::filesystem::path& path) {
-  SqliteStatement find(database, "SELECT value FROM option_default WHERE option = ?");
-  SqliteStatement keep(database, "INSERT INTO option_default (option, value) VALUES (?, ?)");
-  const Json defaults = to_json(TrainRequest{});
-  for (const char* section : {"request", "model_options", "learn"}) {
-    for (const auto& [option, value] : defaults.at(section).items()) {
-      const std::string now = json_text(value);
-      if (!find.bind(option).row()) {
-        keep.bind(option).bind(now).run();
-      } else if (find.text(0) != now) {
-        fail(
-            fmt::format("{}: was made when the default of {} was {}; it is {} now, and results would be "
-                        "mixed up: use another file",
-                        path.string(), option, printable(find.text(0)), now));
-      }
-      find.reset();
-    }
-  }
-}
-
-void open_tables(SqliteDatabase& database, const std::filesystem::path& path) {
-  checked_schema(database, path);
-  keep_write_ahead_log(database);
-  database.execute("PRAGMA synchronous=NORMAL");
-  SqliteTransaction transaction(database);
-  if (checked_schema(database, path) == kSchemaWithOldNames)
-    database.execute("ALTER TABLE usual RENAME TO option_default");
-  database.execute(kTables);
-  check_defaults(database, path);
-  database.execute(fmt::format("PRAGMA user_version={}", kSchema).c_str());
-  transaction.commit();
+  std::error_code unknown;
+  const std::filesystem::path processes = std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
+  return fmt::format("{} {}", name.data(), processes.string());
 }
 
 double primary(const Metrics& metrics) { return metrics.empty() ? std::nan("") : metrics.front().second; }
@@ -123,50 +50,55 @@ std::string summary_of(const RunResult& result) {
   return json_text(json);
 }
 
-RunResult result_of(const std::string& summary, const std::filesystem::path& store) {
-  const Json json = parse_json(summary, store.string() + ": a stored result");
+RunResult result_of(const std::string& summary, const std::string& store) {
+  const Json json = parse_json(summary, store + ": a stored result");
   try {
     RunResult result = result_from_json(json);
     result.step_ms = json.value(kStepMs, 0.0);
     if (!result.val.empty() && !result.test.empty()) return result;
   } catch (const nlohmann::json::exception&) {  // said below
   }
-  fail(fmt::format("{}: is damaged: a stored result is none", store.string()));
+  fail(fmt::format("{}: is damaged: a stored result is none", store));
 }
 
 }  // namespace
 
-struct ResultStore::Database {
-  explicit Database(const std::filesystem::path& file) : path(file), connection(file) {
-    open_tables(connection, file);
-    SqliteStatement(connection, "INSERT INTO worker (host, pid, seen) VALUES (?, ?, ?)")
-        .bind(host_name())
-        .bind(static_cast<int64_t>(getpid()))
-        .bind(now())
-        .run();
-    worker = connection.last_row();
+// The mutex is held by whoever uses the database: the owner of the store, or its heart.
+struct ResultStore::State {
+  explicit State(const std::string& where) : database(open_database(where)) {
+    open_tables(*database);
+    database->change([&] {
+      const std::vector<Row> rows = database->run(
+          fmt::format("INSERT INTO worker (host, pid, seen) VALUES ($1, $2, {}) RETURNING id", now()),
+          {host_name(), pid()});
+      worker = std::get<int64_t>(rows.front().front());
+    });
     heart = std::jthread([this](const std::stop_token& stop) { beat(stop); });
   }
 
-  ~Database() {
+  ~State() {
     heart.request_stop();
     heart.join();
+    database->patience = std::chrono::milliseconds(0);
     try {
-      forget(worker);
+      database->change([&] { forget(worker); });
     } catch (const Error&) {
       // others will find out by its silence
     }
   }
 
+  const char* now() const { return database->dialect().now; }
+  static int64_t pid() { return getpid(); }
+
   // Says every few seconds that this process is alive.
   void beat(const std::stop_token& stop) {
-    std::mutex mutex;
+    std::mutex asleep;
     std::condition_variable_any wake;
-    std::unique_lock<std::mutex> lock(mutex);
+    std::unique_lock<std::mutex> lock(asleep);
     while (!wake.wait_for(lock, stop, kHeartbeat, [&] { return stop.stop_requested(); })) {
+      const std::lock_guard<std::mutex> use(mutex);
       try {
-        SqliteDatabase own(path);
-        announce(own);
+        database->change([&] { announce(); });
       } catch (const Error&) {
         // the next beat may succeed
       }
@@ -174,169 +106,231 @@ struct ResultStore::Database {
   }
 
   // A process that slept for long was taken for dead: then it is on the list again.
-  void announce(SqliteDatabase& by) const {
-    SqliteStatement(by,
-                    "INSERT INTO worker (id, host, pid, seen) VALUES (?, ?, ?, ?) "
-                    "ON CONFLICT (id) DO UPDATE SET seen = excluded.seen")
-        .bind(worker)
-        .bind(host_name())
-        .bind(static_cast<int64_t>(getpid()))
-        .bind(now())
-        .run();
+  void announce() {
+    database->run(fmt::format("INSERT INTO worker (id, host, pid, seen) VALUES ($1, $2, $3, {}) "
+                              "ON CONFLICT (id) DO UPDATE SET seen = excluded.seen",
+                              now()),
+                  {worker, host_name(), pid()});
   }
 
   void forget(int64_t id) {
-    SqliteStatement(connection, "DELETE FROM claim WHERE worker = ?").bind(id).run();
-    SqliteStatement(connection, "DELETE FROM worker WHERE id = ?").bind(id).run();
+    database->run("DELETE FROM claim WHERE worker = $1", {id});
+    database->run("DELETE FROM worker WHERE id = $1", {id});
   }
 
   // Those that died leave their claims to others.
   void bury_the_dead() {
-    std::vector<int64_t> dead;
-    SqliteStatement all(connection, "SELECT id, host, pid, seen FROM worker");
-    while (all.row()) {
-      const auto pid = static_cast<pid_t>(all.integer(2));
-      const bool gone = all.text(1) == host_name() && kill(pid, 0) != 0 && errno == ESRCH;
-      if (all.integer(0) != worker && (gone || now() - all.number(3) > kSilentIsDead))
-        dead.push_back(all.integer(0));
+    const std::string host = host_name();
+    for (const Row& row : database->run(
+             fmt::format("SELECT id, host, pid, {} - seen FROM worker WHERE id <> $1 ORDER BY id", now()),
+             {worker})) {
+      const auto* id = std::get_if<int64_t>(&row[0]);
+      const auto* process = std::get_if<int64_t>(&row[2]);
+      const bool gone = process != nullptr && text_of(row[1]) == host &&
+                        kill(static_cast<pid_t>(*process), 0) != 0 && errno == ESRCH;
+      if (id != nullptr && (gone || number_of(row[3]) > kSilentIsDead)) forget(*id);
     }
-    for (const int64_t id : dead) forget(id);
   }
 
-  std::filesystem::path path;
-  SqliteDatabase connection;
+  // Where the answer to a claim was lost with the connection, nobody is at work on it.
+  void release_what_is_not_held() {
+    for (const Row& row : database->run("SELECT config, run FROM claim WHERE worker = $1", {worker})) {
+      const Trial trial{std::get<int64_t>(row[0]), std::get<int64_t>(row[1])};
+      if (!held.contains(trial)) release(trial);
+    }
+  }
+
+  void release(const Trial& trial) {
+    database->run("DELETE FROM claim WHERE config = $1 AND run = $2", {trial.config, trial.run});
+  }
+
+  std::optional<int64_t> known_config(const std::string& options) {
+    const std::vector<Row> rows = database->run("SELECT id FROM config WHERE options = $1", {options});
+    if (rows.empty()) return std::nullopt;
+    return std::get<int64_t>(rows.front().front());
+  }
+
+  // Part of alone().
+  int64_t new_config(const std::string& options) {
+    if (const std::optional<int64_t> known = known_config(options)) return *known;
+    const std::vector<Row> rows =
+        database->run("INSERT INTO config (options) VALUES ($1) RETURNING id", {options});
+    return std::get<int64_t>(rows.front().front());
+  }
+
+  std::unique_ptr<Database> database;
+  std::mutex mutex;
   int64_t worker = 0;
+  std::set<Trial> held;
+  TrialScores scores;
   std::jthread heart;
 };
 
-ResultStore::ResultStore(const std::filesystem::path& path) : database_(std::make_unique<Database>(path)) {}
+ResultStore::ResultStore(const std::string& where) : state_(std::make_unique<State>(where)) {}
 ResultStore::~ResultStore() = default;
 
-const std::filesystem::path& ResultStore::path() const { return database_->path; }
+const std::string& ResultStore::name() const { return state_->database->name(); }
 
-int64_t ResultStore::config_of(const TrainRequest& request) {
-  Json options{{"data", request.data}};
-  options.update(options_json(request));
-  const std::string text = json_text(options);
-  SqliteDatabase& connection = database_->connection;
-  SqliteStatement find(connection, "SELECT id FROM config WHERE options = ?");
-  if (find.bind(text).row()) return find.integer(0);
-  find.reset();
-  SqliteStatement(connection, "INSERT OR IGNORE INTO config (options) VALUES (?)").bind(text).run();
-  if (!find.bind(text).row()) connection.fail_here();
-  return find.integer(0);
-}
+int64_t ResultStore::config_of(const TrainRequest& request) { return configs_of({request}).front(); }
 
 std::vector<int64_t> ResultStore::configs_of(const std::vector<TrainRequest>& requests) {
-  SqliteTransaction transaction(database_->connection);
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  std::vector<std::string> options;
+  for (const TrainRequest& request : requests) {
+    Json differing{{"data", request.data}};
+    differing.update(options_json(request));
+    options.push_back(json_text(differing));
+  }
   std::vector<int64_t> configs;
-  for (const TrainRequest& request : requests) configs.push_back(config_of(request));
-  transaction.commit();
+  state_->database->once([&] {
+    configs.clear();
+    for (const std::string& each : options) {
+      if (const std::optional<int64_t> known = state_->known_config(each)) configs.push_back(*known);
+    }
+  });
+  if (configs.size() == requests.size()) return configs;
+  state_->database->alone([&] {
+    configs.clear();
+    for (const std::string& each : options) configs.push_back(state_->new_config(each));
+  });
   return configs;
 }
 
 nlohmann::ordered_json ResultStore::options_of(int64_t config) {
-  SqliteStatement find(database_->connection, "SELECT options FROM config WHERE id = ?");
-  if (!find.bind(config).row())
-    fail(fmt::format("{}: is damaged: it has results of options that are not there",
-                     database_->path.string()));
-  return parse_json(find.text(0), database_->path.string() + ": stored options");
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  std::vector<Row> rows;
+  state_->database->once(
+      [&] { rows = state_->database->run("SELECT options FROM config WHERE id = $1", {config}); });
+  if (rows.empty()) fail(fmt::format("{}: is damaged: it has results of options that are not there", name()));
+  return parse_json(text_of(rows.front().front()), name() + ": stored options");
 }
 
 TrainRequest ResultStore::request_of(int64_t config) {
   Json options = options_of(config);
   TrainRequest request;
   if (!options.is_object() || !options.contains("data"))
-    fail(fmt::format("{}: is damaged: stored options name no data", database_->path.string()));
+    fail(fmt::format("{}: is damaged: stored options name no data", name()));
   request.data = options.at("data");
   options.erase("data");
-  set_options(request, options, database_->path.string());
+  set_options(request, options, name());
   return request;
 }
 
 std::optional<StoredResult> ResultStore::find(const Trial& trial) {
-  SqliteStatement statement(
-      database_->connection,
-      "SELECT summary, error, seconds, device FROM result WHERE config = ? AND run = ?");
-  if (!statement.bind(trial.config).bind(trial.run).row()) return std::nullopt;
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  std::vector<Row> rows;
+  state_->database->once([&] {
+    rows = state_->database->run(
+        "SELECT summary, error, seconds, device FROM result WHERE config = $1 AND run = $2",
+        {trial.config, trial.run});
+  });
+  if (rows.empty()) return std::nullopt;
+  const Row& row = rows.front();
   StoredResult stored;
-  stored.error = statement.text(1);
-  if (stored.error.empty()) stored.result = result_of(statement.text(0), database_->path);
-  stored.seconds = statement.number(2);
-  stored.device = statement.text(3);
+  stored.error = text_of(row[1]);
+  if (stored.error.empty()) stored.result = result_of(text_of(row[0]), name());
+  stored.seconds = number_of(row[2]);
+  stored.device = text_of(row[3]);
   return stored;
 }
 
-TrialScores ResultStore::scores() {
-  TrialScores scores;
-  SqliteStatement all(database_->connection, "SELECT config, run, val, error FROM result");
-  while (all.row()) {
-    if (!all.is_integer(0) || !all.is_integer(1))
-      fail(fmt::format("{}: is damaged: a result belongs to no trial", database_->path.string()));
-    scores[{all.integer(0), all.integer(1)}] = all.text(3).empty() ? all.number(2) : std::nan("");
-  }
-  return scores;
+const TrialScores& ResultStore::scores() {
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  state_->database->once([&] { state_->database->update(state_->scores); });
+  return state_->scores;
 }
 
 std::vector<Trial> ResultStore::claim(const std::vector<Trial>& wanted, int64_t most) {
-  SqliteDatabase& connection = database_->connection;
-  SqliteTransaction transaction(connection);
-  database_->announce(connection);
-  database_->bury_the_dead();
-  SqliteStatement done(connection, "SELECT 1 FROM result WHERE config = ? AND run = ?");
-  SqliteStatement take(connection, "INSERT OR IGNORE INTO claim (config, run, worker) VALUES (?, ?, ?)");
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  State& state = *state_;
   std::vector<Trial> ours;
-  for (const Trial& trial : wanted) {
-    if (static_cast<int64_t>(ours.size()) == most) break;
-    const bool is_done = done.bind(trial.config).bind(trial.run).row();
-    done.reset();
-    if (is_done) continue;
-    take.bind(trial.config).bind(trial.run).bind(database_->worker).run();
-    if (connection.changes() == 1) ours.push_back(trial);
-  }
-  transaction.commit();
+  bool again = false;
+  state.database->change([&] {
+    state.announce();
+    if (again) state.release_what_is_not_held();
+    again = true;
+    ours = state.database->take(wanted, most, state.worker);
+    if (static_cast<int64_t>(ours.size()) == most) return;
+    state.bury_the_dead();
+    const std::vector<Trial> more =
+        state.database->take(wanted, most - static_cast<int64_t>(ours.size()), state.worker);
+    ours.insert(ours.end(), more.begin(), more.end());
+  });
+  state.held.insert(ours.begin(), ours.end());
   return ours;
 }
 
 void ResultStore::put(const Trial& trial, const StoredResult& stored) {
-  SqliteDatabase& connection = database_->connection;
-  SqliteTransaction transaction(connection);
+  const std::lock_guard<std::mutex> use(state_->mutex);
   const RunResult& result = stored.result;
-  SqliteStatement(connection,
-                  "INSERT OR REPLACE INTO result (config, run, val, test, epochs, seconds, device, error, "
-                  "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .bind(trial.config)
-      .bind(trial.run)
-      .bind(primary(result.val))
-      .bind(primary(result.test))
-      .bind(result.epochs)
-      .bind(stored.seconds)
-      .bind(stored.device)
-      .bind(stored.error)
-      .bind(stored.error.empty() ? summary_of(result) : "")
-      .run();
-  SqliteStatement(connection, "DELETE FROM claim WHERE config = ? AND run = ?")
-      .bind(trial.config)
-      .bind(trial.run)
-      .run();
-  transaction.commit();
+  const Row values{
+      trial.config,         trial.run,     primary(result.val),
+      primary(result.test), result.epochs, stored.seconds,
+      stored.device,        stored.error,  stored.error.empty() ? summary_of(result) : std::string()};
+  state_->database->change([&] {
+    state_->database->run(
+        "INSERT INTO result (config, run, val, test, epochs, seconds, device, error, summary) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (config, run) DO NOTHING",
+        values);
+    state_->release(trial);
+  });
+  state_->held.erase(trial);
+}
+
+void ResultStore::check_data(const nlohmann::ordered_json& data, const nlohmann::ordered_json& fingerprint) {
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  std::vector<Row> rows;
+  state_->database->change([&] {
+    state_->database->run(
+        "INSERT INTO data (name, fingerprint) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+        {json_text(data), json_text(fingerprint)});
+    rows = state_->database->run("SELECT fingerprint FROM data WHERE name = $1", {json_text(data)});
+  });
+  const Json first = parse_json(text_of(rows.front().front()), name() + ": a stored fingerprint");
+  std::vector<std::string> others;
+  for (const auto& [part, hash] : fingerprint.items()) {
+    if (!first.is_object() || first.value(part, Json()) != hash) others.push_back(part);
+  }
+  if (others.empty()) return;
+  const Json what = data.is_object() ? data.value("what", data) : data;
+  fail(
+      fmt::format("{}: was begun with other data by the name {}: its {} differ; use the same files, or "
+                  "another store",
+                  name(), in_quotes(what.is_string() ? what.get<std::string>() : json_text(what)),
+                  join(others, " and ")));
 }
 
 void ResultStore::set_study(const std::string& name, const nlohmann::ordered_json& description) {
-  SqliteStatement(database_->connection, "INSERT OR REPLACE INTO study (name, description) VALUES (?, ?)")
-      .bind(name)
-      .bind(json_text(description))
-      .run();
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  state_->database->once([&] {
+    state_->database->run(
+        "INSERT INTO study (name, description) VALUES ($1, $2) "
+        "ON CONFLICT (name) DO UPDATE SET description = excluded.description",
+        {name, json_text(description)});
+  });
 }
 
 std::vector<std::pair<std::string, nlohmann::ordered_json>> ResultStore::studies() {
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  std::vector<Row> rows;
+  state_->database->once(
+      [&] { rows = state_->database->run("SELECT name, description FROM study ORDER BY name"); });
   std::vector<std::pair<std::string, Json>> all;
-  SqliteStatement statement(database_->connection, "SELECT name, description FROM study ORDER BY name");
-  while (statement.row()) {
-    all.emplace_back(statement.text(0),
-                     parse_json(statement.text(1), database_->path.string() + ": a stored sweep"));
-  }
+  all.reserve(rows.size());
+  for (const Row& row : rows)
+    all.emplace_back(text_of(row[0]), parse_json(text_of(row[1]), name() + ": a stored sweep"));
   return all;
+}
+
+bool has_results(const std::string& where) {
+  if (!is_postgres_url(where)) {
+    check_is_no_url(where);
+    return std::filesystem::exists(where);
+  }
+  const std::unique_ptr<Database> database = open_database(where);
+  bool has = false;
+  database->once([&] { has = !database->empty(); });
+  return has;
 }
 
 }  // namespace qw

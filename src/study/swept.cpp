@@ -32,7 +32,7 @@ std::map<std::string, std::string> all_options(const TrainRequest& request) {
 
 StoredResult found(ResultStore& store, int64_t config, int64_t run) {
   std::optional<StoredResult> stored = store.find({config, run});
-  if (!stored) fail(fmt::format("{}: run {} of some options is gone", store.path().string(), run));
+  if (!stored) fail(fmt::format("{}: run {} of some options is gone", store.name(), run));
   return *stored;
 }
 

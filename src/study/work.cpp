@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "core/json.h"
+#include "core/sha256.h"
+#include "core/text.h"
+#include "learn/run_files.h"
 
 namespace qw {
 namespace {
@@ -34,6 +38,14 @@ std::string shape_of(const TrainRequest& request) {
   learn.lambda = defaults.lambda;
   learn.lpa_weight = defaults.lpa_weight;
   return json_text(options_json(shape));
+}
+
+// The order of the nodes counts, too: splits are drawn by it.
+nlohmann::ordered_json fingerprint_of(const Dataset& dataset) {
+  nlohmann::ordered_json print = fingerprint_json(fingerprint(remember(dataset, dataset.splits, "")));
+  print["default split"] = dataset.default_split;
+  print["order of nodes"] = sha256_hex(join(dataset.node_ids, "\n"));
+  return print;
 }
 
 class Worker {
@@ -73,6 +85,8 @@ class Worker {
   void work_beside(const Trial& first) {
     const TrainRequest request = request_of(first.config);
     const Dataset dataset = work_.load(request.data);
+    if (checked_data_.insert(json_text(request.data)).second)
+      store_.check_data(request.data, fingerprint_of(dataset));
     const auto shares = [&](const Trial& trial) {
       const TrainRequest& other = request_of(trial.config);
       return other.data == request.data && other.scale_features == request.scale_features;
@@ -134,6 +148,7 @@ class Worker {
   ResultStore& store_;
   const StudyWork& work_;
   std::map<int64_t, TrainRequest> requests_;
+  std::set<std::string> checked_data_;
   std::map<Trial, Clock::time_point> at_work_;
   int64_t done_ = 0, left_ = 0;
   Clock::time_point begin_ = Clock::now();

@@ -112,6 +112,13 @@ TEST(ReproduceCommand, SaysWhatIsWrong) {
   const std::filesystem::path out = folder.path() / "out";
   EXPECT_EQ(test::qw({"reproduce", "table1", "--device", "gpu", "--out", out.string()}).err,
             "qw: --device 'gpu' is unknown; known: cpu, cuda, cuda:0, ...\n");
+  EXPECT_EQ(test::qw({"reproduce", "fig-runtime", "--store", "s.db", "--out", out.string()}).err,
+            "qw reproduce: fig-runtime has times, which are this device's own and stay in " + out.string() +
+                "/times-cpu.db: leave out --store\n");
+  EXPECT_EQ(test::qw({"reproduce", "table1", "--data-at", "nix=x", "--out", out.string()}).err,
+            "qw reproduce: --data-at 'nix': no data has this name\n");
+  EXPECT_EQ(test::qw({"reproduce", "table1", "--show", "--data-at", "cora=x", "--out", out.string()}).err,
+            "qw reproduce: --show trains nothing: leave out --data-at\n");
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 

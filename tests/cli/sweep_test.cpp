@@ -293,6 +293,63 @@ TEST_F(SweepCommand, SaysWhatIsWrong) {
   expect_refused({"sweep", "show", sweep}, 1, "qw: " + sweep + ": file is not a database");
 }
 
+TEST_F(SweepCommand, StoresThatAreNoneAreRefused) {
+  const std::string sweep = write_sweep(1);
+  expect_refused({"sweep", sweep, "--store", "mysql://ada:secret@host/db"}, 2,
+                 "qw: results are kept in a file or in PostgreSQL (postgresql://host/database), not in "
+                 "'mysql://'");
+  const CommandResult unknown = qw({"sweep", "show", "postgresql://ada:secret@nowhere.invalid/db"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, ::testing::StartsWith("qw: postgresql://ada@nowhere.invalid/db: "));
+  EXPECT_THAT(unknown.err, ::testing::Not(HasSubstr("secret")));
+  expect_refused(
+      {"sweep", "show", "postgresql://ada:sec@ret@host/db"}, 2,
+      "qw: postgresql://...: has an @ too many; in names and passwords @ is written %40, / %2F and ? "
+      "%3F");
+}
+
+TEST_F(SweepCommand, DataMayLieElsewhereIfItIsTheSame) {
+  const auto write_data = [&](const std::string& name, const char* last) {
+    std::string nodes = "id,x,y\n", edges = "from,to\n";
+    for (int node = 0; node < 30; ++node) {
+      nodes +=
+          std::to_string(node) + "," + std::to_string(node % 7) + "," + (node % 2 == 0 ? "a" : "b") + "\n";
+      edges += std::to_string(node) + "," + std::to_string((node + 2) % 30) + "\n";
+    }
+    folder_.write(name + "-nodes.csv", nodes + "30,1," + last + "\n");
+    folder_.write(name + "-edges.csv", edges + "30,1\n");
+  };
+  write_data("one", "a");
+  write_data("two", "a");
+  write_data("other", "b");
+  const auto path = [&](const std::string& name) { return (folder_.path() / name).string(); };
+  const json description{
+      {"each",
+       {{"data",
+         {{{"what", ""},
+           {"load", {{"edges", path("one-edges.csv")}, {"nodes", "people.csv"}, {"target", "y"}}}}}}}},
+      {"fixed", {{"epochs", 2}, {"solver", "ce"}, {"split", "random:train=0.5,val=0.25"}}},
+      {"search", {{"lr", {0.01, 0.1}}}},
+      {"runs", 1}};
+  const std::string sweep = folder_.write("own.json", description.dump());
+  const auto run = [&](const std::string& data_at, const std::string& runs) {
+    return qw({"sweep", sweep, "--store", store("s.db"), "--runs", runs, "--data-at", data_at});
+  };
+  CommandResult result = run("people.csv=" + path("one-nodes.csv"), "1");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  result = run(
+      "people.csv=" + path("two-nodes.csv") + "," + path("one-edges.csv") + "=" + path("two-edges.csv"), "2");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  result = run("people.csv=" + path("other-nodes.csv"), "3");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("its labels differ; use the same files, or another store\n"));
+  const CommandResult unknown = run("nobody.csv=x", "1");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.err, "qw sweep: --data-at 'nobody.csv': no data has this name\n");
+  EXPECT_EQ(run("people.csv", "1").err, "qw sweep: --data-at wants NAME=PATH, not 'people.csv'\n");
+  EXPECT_EQ(run("a=b,a=c", "1").err, "qw sweep: --data-at has 'a' twice\n");
+}
+
 TEST_F(SweepCommand, HelpNamesTheSweepsThatCameWithQw) {
   const std::string help = qw({"sweep", "--help"}).out;
   for (const char* part :

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "qw/core/random.h"
+#include "study/store_places.h"
 #include "study/study.h"
 
 namespace qw {
@@ -28,13 +29,13 @@ Json search(int64_t configs, const char* strategy, int64_t runs) {
           {"runs", runs}};
 }
 
-class Sweeping : public ::testing::Test {
+class Sweeping : public test::OnEveryStore {
  protected:
   Sweep sweep_of(const Json& description) { return {store_, sweep_cells(description, "f")}; }
 
-  test::TemporaryFolder folder_;
-  ResultStore store_{folder_.path() / "results.db"};
+  ResultStore store_{where()};
 };
+INSTANTIATE_TEST_SUITE_P(On, Sweeping, test::every_store(), test::store_name);
 
 std::vector<int64_t> configs_of(const std::vector<RankedConfig>& ranking) {
   std::vector<int64_t> configs;
@@ -42,14 +43,14 @@ std::vector<int64_t> configs_of(const std::vector<RankedConfig>& ranking) {
   return configs;
 }
 
-TEST_F(Sweeping, ConfigsAreNumberedInOrderAndOnce) {
+TEST_P(Sweeping, ConfigsAreNumberedInOrderAndOnce) {
   const Sweep first = sweep_of(search(4, "grid", 1));
   EXPECT_THAT(first.cells()[0].configs, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(sweep_of(search(5, "grid", 1)).cells()[0].configs, ElementsAre(1, 2, 3, 4, 5));
   EXPECT_THAT(store_.studies(), IsEmpty());
 }
 
-TEST_F(Sweeping, IsDecidedByTheMeanOfValidationAlone) {
+TEST_P(Sweeping, IsDecidedByTheMeanOfValidationAlone) {
   const Sweep sweep = sweep_of(search(3, "grid", 2));
   const Sweep::Cell& cell = sweep.cells()[0];
   // The second has the best mean, neither the best run nor the best test.
@@ -69,7 +70,7 @@ TEST_F(Sweeping, IsDecidedByTheMeanOfValidationAlone) {
   EXPECT_TRUE(sweep.finished(cell, store_.scores()));
 }
 
-TEST_F(Sweeping, EqualsGoByOrderAndFailuresAreLast) {
+TEST_P(Sweeping, EqualsGoByOrderAndFailuresAreLast) {
   const Sweep sweep = sweep_of(search(5, "grid", 2));
   const Sweep::Cell& cell = sweep.cells()[0];
   const double val[5] = {0.5, 0.25, 0.5, 0.0, 0.5};
@@ -82,7 +83,7 @@ TEST_F(Sweeping, EqualsGoByOrderAndFailuresAreLast) {
   EXPECT_TRUE(std::isnan(ranking.back().score));
 }
 
-TEST_F(Sweeping, LessIsBetterWhereTheMetricSaysSo) {
+TEST_P(Sweeping, LessIsBetterWhereTheMetricSaysSo) {
   Json description = search(3, "grid", 1);
   description["fixed"]["metric"] = "log_loss";
   const Sweep sweep = sweep_of(description);
@@ -92,7 +93,7 @@ TEST_F(Sweeping, LessIsBetterWhereTheMetricSaysSo) {
   EXPECT_THAT(configs_of(sweep.ranking(cell, store_.scores())), ElementsAre(2, 1, 3));
 }
 
-TEST_F(Sweeping, LacksLessAndLessAsResultsCome) {
+TEST_P(Sweeping, LacksLessAndLessAsResultsCome) {
   const Sweep sweep = sweep_of(search(3, "grid", 2));
   TrialScores scores;
   for (size_t left = 6; left > 0; --left) {
@@ -124,7 +125,7 @@ std::vector<int64_t> winners(const Sweep::Cell& cell, const std::function<double
   return left;
 }
 
-TEST_F(Sweeping, HalvingIsThatOfAPlainLoop) {
+TEST_P(Sweeping, HalvingIsThatOfAPlainLoop) {
   for (const int64_t configs : {1, 2, 7, 12, 27}) {
     for (const int64_t runs : {1, 3, 10}) {
       const Sweep sweep = sweep_of(search(configs, "halving", runs));
@@ -153,7 +154,7 @@ TEST_F(Sweeping, HalvingIsThatOfAPlainLoop) {
   }
 }
 
-TEST_F(Sweeping, WhoCameFurtherIsBeforeWhoDidNot) {
+TEST_P(Sweeping, WhoCameFurtherIsBeforeWhoDidNot) {
   Json description = search(6, "halving", 3);
   const Sweep sweep = sweep_of(description);
   const Sweep::Cell& cell = sweep.cells()[0];

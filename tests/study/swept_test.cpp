@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "qw/study/sweep.h"
+#include "study/store_places.h"
 #include "study/study.h"
 
 namespace qw {
@@ -17,13 +18,13 @@ using test::measured;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Swept : public ::testing::Test {
+class Swept : public test::OnEveryStore {
  protected:
-  test::TemporaryFolder folder_;
-  ResultStore store_{folder_.path() / "results.db"};
+  ResultStore store_{where()};
 };
+INSTANTIATE_TEST_SUITE_P(On, Swept, test::every_store(), test::store_name);
 
-TEST_F(Swept, HasChoicesBestFirstAndStagesInTheirOrder) {
+TEST_P(Swept, HasChoicesBestFirstAndStagesInTheirOrder) {
   const Json description{{"each", {{"data", {"tiny"}}}},
                          {"search", {{"hidden", {4, 8, 16}}}},
                          {"strategy", "halving"},

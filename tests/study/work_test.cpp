@@ -8,7 +8,8 @@
 #include <cmath>
 #include <thread>
 
-#include "study/sqlite.h"
+#include "study/database.h"
+#include "study/store_places.h"
 #include "study/study.h"
 
 namespace qw {
@@ -18,10 +19,8 @@ using test::all_trials;
 using test::tiny_data;
 using test::tiny_request;
 
-class Working : public ::testing::Test {
+class Working : public test::OnEveryStore {
  protected:
-  std::filesystem::path file() const { return folder_.path() / "results.db"; }
-
   // All trials that have no score.
   StudyWork work_on(const std::vector<Trial>& trials) {
     StudyWork work;
@@ -40,9 +39,9 @@ class Working : public ::testing::Test {
     return work;
   }
 
-  test::TemporaryFolder folder_;
   std::atomic<int> loads_ = 0;
 };
+INSTANTIATE_TEST_SUITE_P(On, Working, test::every_store(), test::store_name);
 
 void expect_results_of_train(ResultStore& store, const TrainRequest& asked, int64_t runs) {
   TrainRequest request = asked;
@@ -58,8 +57,8 @@ void expect_results_of_train(ResultStore& store, const TrainRequest& asked, int6
   }
 }
 
-TEST_F(Working, ResultsAreThoseOfTrainToTheBit) {
-  ResultStore store(file());
+TEST_P(Working, ResultsAreThoseOfTrainToTheBit) {
+  ResultStore store(where());
   TrainRequest flows = tiny_request();
   flows.learn.solver = "bregman";
   flows.learn.lambda = 10;
@@ -81,8 +80,8 @@ TEST_F(Working, ResultsAreThoseOfTrainToTheBit) {
   EXPECT_EQ(left.size(), 6U) << "nothing was lacking";
 }
 
-TEST_F(Working, WhatFailsIsRecordedAndOthersGoOn) {
-  ResultStore store(file());
+TEST_P(Working, WhatFailsIsRecordedAndOthersGoOn) {
+  ResultStore store(where());
   TrainRequest diverging = tiny_request(1e12);
   diverging.model_options.layers = 5;
   const int64_t bad = store.config_of(diverging), good = store.config_of(tiny_request());
@@ -94,8 +93,8 @@ TEST_F(Working, WhatFailsIsRecordedAndOthersGoOn) {
   expect_results_of_train(store, tiny_request(), 2);
 }
 
-TEST_F(Working, TwoShareTheWorkAndNothingIsDoneTwice) {
-  ResultStore first(file()), second(file());
+TEST_P(Working, TwoShareTheWorkAndNothingIsDoneTwice) {
+  ResultStore first(where()), second(where());
   std::vector<int64_t> configs;
   for (const double lr : {0.001, 0.01, 0.1}) configs.push_back(first.config_of(tiny_request(lr)));
   const std::vector<Trial> trials = all_trials(configs, 8);
@@ -114,24 +113,21 @@ TEST_F(Working, TwoShareTheWorkAndNothingIsDoneTwice) {
   for (const double lr : {0.001, 0.01, 0.1}) expect_results_of_train(first, tiny_request(lr), 8);
 }
 
-TEST_F(Working, OneAtATimeIsAloneOnTheDevice) {
-  ResultStore store(file());
-  SqliteDatabase database(file());
+TEST_P(Working, OneAtATimeIsAloneOnTheDevice) {
+  ResultStore store(where());
   StudyWork work = work_on(all_trials({store.config_of(tiny_request())}, 5));
   work.one_at_a_time = true;
   int done = 0;
   work.progress = [&](const WorkProgress&) {
-    SqliteStatement claims(database, "SELECT count(*) FROM claim");
-    claims.row();
-    EXPECT_EQ(claims.integer(0), 0) << "another was begun before this one ended";
+    EXPECT_EQ(count("claim WHERE worker <> 0"), 0) << "another was begun before this one ended";
     ++done;
   };
   do_work(store, work);
   EXPECT_EQ(done, 5);
 }
 
-TEST_F(Working, WaitsForWhatOthersAreAt) {
-  ResultStore store(file()), other(file());
+TEST_P(Working, WaitsForWhatOthersAreAt) {
+  ResultStore store(where()), other(where());
   const std::vector<Trial> trials = all_trials({store.config_of(tiny_request())}, 2);
   ASSERT_EQ(other.claim({trials[0]}, 1).size(), 1U);
   StudyWork work = work_on(trials);
@@ -150,18 +146,38 @@ TEST_F(Working, WaitsForWhatOthersAreAt) {
   EXPECT_EQ(done, 1);
 }
 
-TEST_F(Working, WhatCannotBeKeptIsNoFailureOfTheTraining) {
-  ResultStore store(file());
-  SqliteDatabase(file()).execute(
-      "CREATE TRIGGER full BEFORE INSERT ON result WHEN NEW.error = '' BEGIN SELECT RAISE(ABORT, 'disk "
-      "full'); END");
+TEST_P(Working, WhatCannotBeKeptIsNoFailureOfTheTraining) {
+  ResultStore store(where());
+  execute(is_sqlite() ? "CREATE TRIGGER no_room BEFORE INSERT ON result WHEN NEW.error = '' "
+                        "BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+                      : "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$ BEGIN RAISE EXCEPTION 'disk full'; END $$; "
+                        "CREATE TRIGGER no_room BEFORE INSERT ON result FOR EACH ROW WHEN (NEW.error = '') "
+                        "EXECUTE FUNCTION no_room()");
   const Trial trial{store.config_of(tiny_request()), 0};
-  EXPECT_EQ(test::error_of([&] { do_work(store, work_on({trial})); }), file().string() + ": disk full");
+  EXPECT_EQ(test::error_of([&] { do_work(store, work_on({trial})); }), store.name() + ": disk full");
   EXPECT_FALSE(store.find(trial));
 }
 
-TEST_F(Working, DataThatCannotBeLoadedEndsAll) {
-  ResultStore store(file());
+TEST_P(Working, OtherDataEndsAll) {
+  const std::vector<Trial> trials = all_trials({ResultStore(where()).config_of(tiny_request())}, 2);
+  ResultStore store(where());
+  do_work(store, work_on({trials[0]}));
+  StudyWork work = work_on(trials);
+  work.load = [](const nlohmann::ordered_json&) {
+    Dataset other = tiny_data();
+    other.targets.classes.front() = (other.targets.classes.front() + 1) % 3;
+    return other;
+  };
+  EXPECT_EQ(test::error_of([&] { do_work(store, work); }),
+            store.name() +
+                ": was begun with other data by the name 'tiny': its labels differ; use the same files, or "
+                "another store");
+  EXPECT_FALSE(store.find(trials[1]));
+}
+
+TEST_P(Working, DataThatCannotBeLoadedEndsAll) {
+  ResultStore store(where());
   const Trial trial{store.config_of(tiny_request()), 0};
   StudyWork work = work_on({trial});
   work.load = [](const nlohmann::ordered_json&) -> Dataset { fail("tiny: there is no such data"); };

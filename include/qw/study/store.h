@@ -1,18 +1,23 @@
-// The results of many trainings in one SQLite file, which several processes may fill at the same time and
-// which survives any of them being killed.
+// The results of many trainings, which several processes may fill at the same time and which survive any of
+// them being killed: in one file (SQLite) for the processes of a machine, or in PostgreSQL for many machines.
+//
+//   qw::ResultStore store("sweep.db");
+//   qw::ResultStore store("postgresql://host/database");  // as libpq reads it: users, passwords, TLS
 //
 //   config    what was trained: the data and the options that differ from the defaults, as JSON
-//   result    one row per config and run: metrics, time, device, or the error
-//   claim     who is at work on what; claims of a process that died are free again
+//   result    one row per config and run: metrics, time, device, or the error; written once
+//   claim     who is at work on what (in PostgreSQL worker 0: nobody yet)
+//   worker    who is there: claims of a process that died, or was silent for a minute, are free again
 //   study     sweeps by name, as they were asked for
+//   data      the fingerprint of every data set
 //   option_default
-//             of all options: a file does not serve where one of them has changed
+//             of all options: a store does not serve where one of them has changed
 //
-// Every change is one transaction of a write-ahead log.
+// Every change is one transaction. In PostgreSQL the tables stand in a schema of their own, `qw`; a
+// connection that breaks is made anew for up to a minute, and nothing is lost.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -48,8 +53,9 @@ struct StoredResult {
 // For one thread at a time.
 class ResultStore {
  public:
-  // Makes the file unless it is there; throws qw::Error on one that is something else.
-  explicit ResultStore(const std::filesystem::path& path);
+  // A file or a URL. Makes the file, or the tables, unless they are there; throws qw::Error on what is
+  // something else. Errors begin with name().
+  explicit ResultStore(const std::string& where);
   ResultStore(const ResultStore&) = delete;
   ResultStore& operator=(const ResultStore&) = delete;
   ~ResultStore();
@@ -62,23 +68,30 @@ class ResultStore {
 
   // The result of a trial; nothing when it is not done.
   std::optional<StoredResult> find(const Trial& trial);
-  // Of all trials that are done.
-  TrialScores scores();
+  // Of all trials that are done; valid until the next call.
+  const TrialScores& scores();
 
   // Of these, in this order, up to `most` that nobody has done or is at work on; they are now ours.
   std::vector<Trial> claim(const std::vector<Trial>& wanted, int64_t most);
-  void put(const Trial& trial, const StoredResult& result);  // and the claim is over
+  // The claim is over. Where somebody else was faster, the result is theirs.
+  void put(const Trial& trial, const StoredResult& result);
+
+  // What the data of configs is when somebody loads it. Throws qw::Error where it was something else before.
+  void check_data(const nlohmann::ordered_json& data, const nlohmann::ordered_json& fingerprint);
 
   // Sweeps by name, as they were asked for last.
   void set_study(const std::string& name, const nlohmann::ordered_json& description);
   std::vector<std::pair<std::string, nlohmann::ordered_json>> studies();
 
-  // The file.
-  const std::filesystem::path& path() const;
+  // The file, or the URL without its password.
+  const std::string& name() const;
 
  private:
-  struct Database;
-  std::unique_ptr<Database> database_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
+
+// Whether there are results to be read: the file, or the tables. Makes nothing.
+bool has_results(const std::string& where);
 
 }  // namespace qw

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/learn/commands.h"
+#include "cli/learn/data_at.h"
 #include "cli/learn/work_report.h"
 #include "cli/learn/write_report.h"
 #include "core/file.h"
@@ -25,6 +26,7 @@ struct ReproduceArguments {
   std::string out = "reproduce";
   std::string store;
   std::string presets;
+  std::vector<std::string> data_at;
   std::string report;
   bool png = false;
   bool show = false;
@@ -74,19 +76,36 @@ std::vector<Experiment> experiments_of(const ReproduceArguments& arguments) {
 }
 
 // Times are those of one device, and so have a file of their own.
-std::filesystem::path store_path(const ReproduceArguments& arguments, const Experiment& experiment) {
-  if (experiment.one_at_a_time) {
-    return std::filesystem::path(arguments.out) / fmt::format("times-{}.db", arguments.device);
-  }
-  return arguments.store.empty() ? std::filesystem::path(arguments.out) / "results.db"
-                                 : std::filesystem::path(arguments.store);
+std::string store_of(const ReproduceArguments& arguments, const Experiment& experiment) {
+  const std::filesystem::path folder = arguments.out;
+  if (experiment.one_at_a_time) return folder / fmt::format("times-{}.db", arguments.device);
+  return arguments.store.empty() ? (folder / "results.db").string() : arguments.store;
 }
 
-void train_lacking(const ReproduceArguments& arguments, const Experiment& experiment, ResultStore& store) {
+void check_store(const ReproduceArguments& arguments, const std::vector<Experiment>& experiments) {
+  const bool all_are_times =
+      std::all_of(experiments.begin(), experiments.end(),
+                  [](const Experiment& experiment) { return experiment.one_at_a_time; });
+  if (arguments.store.empty() || !all_are_times) return;
+  fail_usage(
+      fmt::format("qw reproduce: {} has times, which are this device's own and stay in {}: leave out --store",
+                  experiments.front().name, store_of(arguments, experiments.front())));
+}
+
+void check_data(const DataAt& data_at, const std::vector<Experiment>& experiments) {
+  std::vector<nlohmann::ordered_json> data;
+  for (const Experiment& experiment : experiments) {
+    for (const ExperimentCell& cell : experiment.cells) data.push_back(cell.request.data);
+  }
+  data_at.check(data);
+}
+
+void train_lacking(const ReproduceArguments& arguments, const Experiment& experiment, const DataAt& data_at,
+                   ResultStore& store) {
   WorkReport report(experiment.name);
   StudyWork work;
   work.lacking = [&](const TrialScores& scores) { return lacking(experiment, store, scores); };
-  work.load = [](const nlohmann::ordered_json& data) { return load(data_from_json(data, "reproduce")); };
+  work.load = [&](const nlohmann::ordered_json& data) { return data_at.load(data); };
   work.device = arguments.device;
   work.one_at_a_time = experiment.one_at_a_time;
   work.progress = [&](const WorkProgress& progress) { report.show(progress); };
@@ -104,13 +123,18 @@ void reproduce(const ReproduceArguments& arguments, const GlobalOptions& global)
   if (!arguments.show) device_named(arguments.device);  // refused before anything is made
   const std::string page = report_file("qw reproduce", arguments.report, arguments.out);
   const std::vector<Experiment> experiments = experiments_of(arguments);
+  check_store(arguments, experiments);
+  if (arguments.show && !arguments.data_at.empty())
+    fail_usage("qw reproduce: --show trains nothing: leave out --data-at");
+  const DataAt data_at("qw reproduce", arguments.data_at);
+  check_data(data_at, experiments);
   const std::filesystem::path folder = arguments.out;
   std::filesystem::create_directories(folder);
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();
   std::vector<MeasuredExperiment> all;
   for (const Experiment& experiment : experiments) {
-    ResultStore store(store_path(arguments, experiment));
-    if (!arguments.show) train_lacking(arguments, experiment, store);
+    ResultStore store(store_of(arguments, experiment));
+    if (!arguments.show) train_lacking(arguments, experiment, data_at, store);
     all.push_back({&experiment, measure(experiment, store)});
     const std::vector<MeasuredCell>& cells = all.back().cells;
     const std::string stem = (folder / experiment.name).string();
@@ -143,7 +167,9 @@ void add_reproduce_command(CLI::App& app, const GlobalOptions& global) {
   table.add("device", arguments->device, "NAME", "where to learn: cpu, cuda or cuda:N");
   table.add("out", arguments->out, "DIR",
             "where tables (Markdown, CSV, JSON), figures (SVG) and results.db go");
-  table.add("store", arguments->store, "FILE", "results in another file (SQLite), say that of a sweep");
+  table.add("store", arguments->store, "STORE",
+            "results in another file (SQLite), say that of a sweep, or in postgresql://host/database");
+  table.add("data_at", arguments->data_at, "NAME=PATH", kDataAtHelp);
   table.add("presets", arguments->presets, "FILE",
             "settings that qw sweep presets wrote, instead of qw's own");
   table.add("arxiv", arguments->options.arxiv, "DIR", "OGB's folder of ogbn-arxiv, for table3");

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/learn/commands.h"
+#include "cli/learn/data_at.h"
 #include "cli/learn/options_text.h"
 #include "cli/learn/work_report.h"
 #include "cli/learn/write_report.h"
@@ -18,6 +19,7 @@
 #include "qw/core/error.h"
 #include "qw/study/presets.h"
 #include "qw/study/sweep.h"
+#include "study/postgres_url.h"
 #include "study/swept.h"
 
 namespace qw::cli {
@@ -26,14 +28,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kShipped = "sweeps/";
-constexpr const char* kStoreHelp = "the file of results (SQLite)";
+constexpr const char* kStoreHelp = "the results: a file (SQLite), or postgresql://host/database";
 
 struct SweepArguments {
   std::string what;
   std::string store = "sweep.db";
   std::string device = "cpu";
   std::string presets;
-  std::vector<std::string> data, model;
+  std::vector<std::string> data, model, data_at;
   int64_t samples = 0, first_runs = 0, runs = 0;  // 0: as the sweep says
   int64_t top = 3;
   std::string out;
@@ -213,6 +215,10 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   check_wanted(description, "model", arguments.model);
   check_bases(cells, missing);
   device_named(arguments.device);  // refused before anything is made
+  const DataAt data_at("qw sweep", arguments.data_at);
+  std::vector<Json> data;
+  for (const SweepCell& cell : cells) data.push_back(cell.configs.front().data);
+  data_at.check(data);
   ResultStore store(arguments.store);
   const std::string name = std::filesystem::path(arguments.what).stem().string();
   store.set_study(name, description);
@@ -221,7 +227,7 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
     WorkReport report("sweep");
     StudyWork work;
     work.lacking = [&](const TrialScores& scores) { return sweep.lacking(scores); };
-    work.load = [](const Json& data) { return load(data_from_json(data, "sweep")); };
+    work.load = [&](const Json& each) { return data_at.load(each); };
     work.device = arguments.device;
     work.progress = [&](const WorkProgress& progress) { report.show(progress); };
     do_work(store, work);
@@ -278,7 +284,7 @@ void find_presets(ResultStore& store, std::map<std::string, FoundPreset>& found)
     if (!cell.begun) continue;
     const double reached = cell.finished ? cell.best.front().ranked.score : std::nan("");
     if (std::isnan(reached)) {
-      say(fmt::format("{}: {} gives no preset: {}", store.path().string(), cell.name,
+      say(fmt::format("{}: {} gives no preset: {}", store.name(), cell.name,
                       cell.finished ? "all its options failed" : "it is not finished"));
     } else {
       const Preset preset = preset_of(store, cell);
@@ -289,10 +295,10 @@ void find_presets(ResultStore& store, std::map<std::string, FoundPreset>& found)
 }
 
 // A sweep must be there to be read: opening would make one.
-ResultStore opened(const std::string& path) {
-  if (!std::filesystem::exists(path))
-    fail_usage(fmt::format("qw sweep: there is no file {}", in_quotes(path)));
-  return ResultStore(path);
+ResultStore opened(const std::string& where) {
+  if (has_results(where)) return ResultStore(where);
+  fail_usage(!is_postgres_url(where) ? fmt::format("qw sweep: there is no file {}", in_quotes(where))
+                                     : fmt::format("qw sweep: there are no results in {}", shown_url(where)));
 }
 
 // Beside those that the file has already.
@@ -316,7 +322,7 @@ void write_presets(const std::vector<std::string>& stores, const std::string& ou
 template <class Store>
 CLI::App* add_reader(CLI::App& sweep, const char* name, const char* summary, Store& store, const char* help) {
   CLI::App* command = sweep.add_subcommand(name, summary);
-  command->add_option("store", store, help)->type_name("FILE")->required()->check(not_empty());
+  command->add_option("store", store, help)->type_name("STORE")->required()->check(not_empty());
   return command;
 }
 
@@ -335,7 +341,7 @@ void add_readers(CLI::App& sweep, const std::shared_ptr<SweepArguments>& argumen
       add_reader(sweep, "export", "every training as a line of CSV", arguments->store, kStoreHelp);
   CLI::App* preset =
       add_reader(sweep, "presets", "the best options as presets for qw train --preset", arguments->stores,
-                 "files of results; of what several searched for, the better by validation");
+                 "stores of results; of what several searched for, the better by validation");
   const std::pair<CLI::App*, const char*> writers[] = {
       {csv, "write here instead of to standard output"},
       {preset, "write here instead of to standard output; presets of other searches that are there stay"}};
@@ -373,7 +379,7 @@ std::string footer() {
     text += fmt::format("\n  {:<16}{}", std::filesystem::path(path).stem().string(),
                         description.value("about", ""));
   }
-  return text + "\nRepeat a command that was interrupted, and it goes on; several may share a file.";
+  return text + "\nRepeat a command that was interrupted, and it goes on; several may share a store.";
 }
 
 }  // namespace
@@ -386,7 +392,9 @@ void add_sweep_command(CLI::App& app, const GlobalOptions& global) {
       ->check(not_empty());
   command->footer(footer());
   FieldTable table("qw sweep");
-  table.add("store", arguments->store, "FILE", "where results are kept (SQLite)");
+  table.add("store", arguments->store, "STORE",
+            "where results are kept: a file (SQLite), or postgresql://host/database for many machines");
+  table.add("data_at", arguments->data_at, "NAME=PATH", kDataAtHelp);
   table.add("presets", arguments->presets, "FILE",
             "presets to begin with, instead of qw's own, where a sweep has a base");
   table.add("device", arguments->device, "NAME", "where to learn: cpu, cuda or cuda:N");

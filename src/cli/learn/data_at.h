@@ -1,0 +1,31 @@
+// --data-at of sweep and reproduce: files of the data where this machine has them.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "qw/graph/dataset.h"
+
+namespace qw::cli {
+
+inline constexpr const char* kDataAtHelp =
+    "the data's own files where this machine has them: graph.csv=/scratch/graph.csv, as the sweep names them";
+
+class DataAt {
+ public:
+  // `command` begins errors; `pairs` are NAME=PATH.
+  DataAt(std::string command, const std::vector<std::string>& pairs);
+
+  // Refuses names that none of this data has.
+  void check(const std::vector<nlohmann::ordered_json>& data) const;
+  // The "data" of a request.
+  Dataset load(const nlohmann::ordered_json& data) const;
+
+ private:
+  std::string command_;
+  std::map<std::string, std::string> paths_;
+};
+
+}  // namespace qw::cli
