@@ -56,9 +56,11 @@ QW_BOTH_INLINE T kept(T value, T scale, uint32_t bits, uint32_t threshold) {
 template <class T>
 void dropout_cpu(const DropoutRule& rule, const T* values, int64_t size, T* result);
 
-// mask[begins[r] + k]: whether element firsts[r] + k is kept, for all rows and the elements of each.
-void dropout_mask_cpu(const DropoutRule& rule, const int64_t* begins, const int64_t* firsts, int64_t rows,
-                      bool* mask);
+// The same where the values are rows of a longer list: row r, values begins[r] .. begins[r + 1], is its
+// elements from firsts[r] on.
+template <class T>
+void dropout_rows_cpu(const DropoutRule& rule, const int64_t* begins, const int64_t* firsts, int64_t rows,
+                      const T* values, T* result);
 
 // The same as dropout_cpu; `epoch` stands for the rule's.
 template <class T>

@@ -103,6 +103,44 @@ TORCH_LIBRARY_FRAGMENT(qw, library) {
   library.def("dropout(Tensor values, float p, int seed=0, int epoch=0, int layer=0) -> Tensor");
 }
 
+namespace {
+
+at::Tensor rows_dropped(const at::Tensor& values, const at::Tensor& begins, const at::Tensor& firsts,
+                        double p, const DropoutKey& key) {
+  const kernels::DropoutRule rule{p, static_cast<uint64_t>(key.seed), static_cast<uint32_t>(key.epoch),
+                                  static_cast<uint32_t>(key.layer)};
+  const at::Tensor row_major = values.contiguous();
+  at::Tensor result = at::empty(row_major.sizes(), row_major.options());
+  record_work(row_major.numel(), row_major, result);
+  AT_DISPATCH_FLOATING_TYPES(row_major.scalar_type(), "qw::dropout", [&] {
+    kernels::dropout_rows_cpu(rule, begins.data_ptr<int64_t>(), firsts.data_ptr<int64_t>(), firsts.size(0),
+                              row_major.data_ptr<scalar_t>(), result.data_ptr<scalar_t>());
+  });
+  return result;
+}
+
+// As Dropout, of rows.
+class DropoutOfRows : public torch::autograd::Function<DropoutOfRows> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& values, const at::Tensor& begins,
+                            const at::Tensor& firsts, double p, const DropoutKey& key) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    context->saved_data["p"] = p;
+    context->saved_data["key"] = std::vector<int64_t>{key.seed, key.epoch, key.layer};
+    context->save_for_backward({begins, firsts});
+    return rows_dropped(values, begins, firsts, p, key);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const std::vector<int64_t> key = context->saved_data["key"].toIntVector();
+    return {dropout_of_rows(gradients[0], saved[0], saved[1], context->saved_data["p"].toDouble(),
+                            {key[0], key[1], key[2]}),
+            at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
 }  // namespace ops
 
 at::Tensor dropout_of_rows(const at::Tensor& values, const at::Tensor& begins, const at::Tensor& firsts,
@@ -114,12 +152,7 @@ at::Tensor dropout_of_rows(const at::Tensor& values, const at::Tensor& begins, c
       values.device().is_cpu() && begins.size(0) == rows + 1 && begins.scalar_type() == at::kLong &&
           firsts.scalar_type() == at::kLong,
       "qw::dropout: rows of a longer list are on the CPU, with begins [R + 1] and firsts [R] of Long");
-  const kernels::DropoutRule rule{p, static_cast<uint64_t>(key.seed), static_cast<uint32_t>(key.epoch),
-                                  static_cast<uint32_t>(key.layer)};
-  const at::Tensor mask = at::empty(values.sizes(), values.options().dtype(at::kBool).requires_grad(false));
-  kernels::dropout_mask_cpu(rule, begins.data_ptr<int64_t>(), firsts.data_ptr<int64_t>(), rows,
-                            mask.data_ptr<bool>());
-  return at::where(mask, values * (1.0 / (1.0 - p)), at::zeros({}, values.options().requires_grad(false)));
+  return ops::DropoutOfRows::apply(values, begins, firsts, p, key);
 }
 
 at::Tensor dropout(const at::Tensor& values, double p, const DropoutKey& key) {

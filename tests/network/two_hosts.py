@@ -8,6 +8,7 @@ the kernel's netem; what needs them is left out where it is missing.
 """
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -60,16 +61,16 @@ def run(*words):
 
 
 class Pair:
-    """qw bench network, one process on each host."""
+    """One command of qw as two processes, one on each host."""
 
-    def __init__(self, qw, cable, *options):
+    def __init__(self, qw, cable, *words):
         self.files = [tempfile.TemporaryFile("w+") for _ in range(4)]
         self.processes = []
         for rank, host in enumerate(cable.hosts):
             environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": ADDRESSES[0],
                            "MASTER_PORT": PORT}
             self.processes.append(subprocess.Popen(
-                ["ip", "netns", "exec", host, qw, "bench", "network", "--json", *options],
+                ["ip", "netns", "exec", host, qw, *words],
                 env=environment, stdout=self.files[2 * rank], stderr=self.files[2 * rank + 1]))
 
     def __enter__(self):
@@ -93,8 +94,11 @@ class Pair:
         return file.read()
 
 
+NETWORK = ["bench", "network", "--json"]
+
+
 def measure(qw, cable):
-    with Pair(qw, cable, *QUICK) as pair:
+    with Pair(qw, cable, *NETWORK, *QUICK) as pair:
         codes = pair.end(120)
         assert codes == [0, 0], pair.text(0, True) + pair.text(1, True)
         assert pair.text(1) == "", "process 1 prints nothing"
@@ -117,7 +121,7 @@ def test_latency(qw, cable):
 def test_cut(qw, cable):
     """Each host names the other, whichever end of the cable is pulled."""
     for side in (0, 1):
-        with Pair(qw, cable, "--seconds", "1000") as pair:
+        with Pair(qw, cable, *NETWORK, "--seconds", "1000") as pair:
             time.sleep(6)
             assert [process.poll() for process in pair.processes] == [None, None], pair.text(0, True)
             cable.cut(side)
@@ -127,6 +131,34 @@ def test_cut(qw, cable):
                 line = rf"qw: process {1 - rank} \(machine \S*, id \d+\) has ended or [a-z ]*\n"
                 assert re.fullmatch(line, pair.text(rank, True)), pair.text(rank, True)
         cable.mend(side)
+
+
+def training(parts, out, epochs):
+    return ["train", str(parts), "--solver", "proximal", "--epochs", str(epochs), "--patience", str(epochs),
+            "--split", "random:train=0.5,val=0.25", "--checkpoint-every", "5", "--out", str(out), "--threads", "1"]
+
+
+def leaves(out):
+    return [(out / "run-0" / name).read_bytes() for name in ("model.safetensors", "flow.safetensors", "predictions.csv")]
+
+
+def test_training(qw, cable):
+    """Two hosts train what one machine does, to the bit; a cut cable ends both."""
+    with tempfile.TemporaryDirectory() as folder:
+        parts, one, two, broken = (pathlib.Path(folder) / name for name in ("parts", "one", "two", "broken"))
+        run(qw, "data", "partition", "karate", "--parts", "3", "--align", "1", "--out", str(parts))
+        run(qw, *training(parts, one, 30))
+        cable.shape("tbf", "rate", "1gbit", "burst", "1mb", "latency", "50ms")
+        with Pair(qw, cable, *training(parts, two, 30)) as pair:
+            codes = pair.end(120)
+            assert codes == [0, 0], pair.text(0, True) + pair.text(1, True)
+        assert leaves(one) == leaves(two)
+        with Pair(qw, cable, *training(parts, broken, 1000000)) as pair:
+            while not (broken / "run-0" / "checkpoint.safetensors").exists():
+                time.sleep(0.1)
+            cable.cut(1)
+            assert pair.end(MOST_TO_END) == [1, 1], pair.text(0, True) + pair.text(1, True)
+            assert re.search(r"qw: process 1 \(.*\) has ended or [a-z ]*\n$", pair.text(0, True)), pair.text(0, True)
 
 
 def has_netem():
@@ -146,7 +178,7 @@ def main():
     except (OSError, subprocess.CalledProcessError):
         print("network namespaces cannot be made: needs root and iproute2")
         return SKIPPED
-    tests = [test_bandwidth, test_cut]
+    tests = [test_bandwidth, test_cut, test_training]
     if has_netem():
         tests.append(test_latency)
     else:

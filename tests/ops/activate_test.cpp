@@ -18,7 +18,7 @@ namespace {
 
 using test::refusal;
 
-constexpr DropoutKey kKey{7, 11, 2};
+const DropoutKey kKey{7, 11, 2};
 constexpr Activation kAll[] = {Activation::kNone, Activation::kRelu, Activation::kElu};
 
 // The definition, which torch differentiates.

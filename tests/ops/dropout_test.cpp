@@ -18,7 +18,7 @@ namespace {
 
 using test::refusal;
 
-constexpr DropoutKey kKey{7, 11, 2};
+const DropoutKey kKey{7, 11, 2};
 
 bool is_kept(uint64_t element, double p, const DropoutKey& key) {
   const uint64_t block = element / 4;
