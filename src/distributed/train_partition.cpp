@@ -64,6 +64,7 @@ class OnePart {
     const Features own = features_of(part_, training.manifest.schema.feature_names);
     scaling_ = scaling_of_parts(parts, request_.scale_features, training.labels, own);
     features_ = part_features(parts, part_, scaling_.apply(own), graph_.options());
+    release_memory(part_);
     if (!is_first()) return;
     if (training.scaled) training.scaled(scaling_);
     if (!training.folder.empty()) claim_folder();
@@ -148,6 +149,7 @@ class OnePart {
                      of_run->scaling.deviation(),
                      &part};
     Trainer trainer(input);
+    release_memory(part_);
     if (state == kBegun) trainer.load_checkpoint(checkpoint_path(folder));
     trainer.run([&](const EpochRecord& record) { return epoch_done(trainer, run, record); });
     if (!trainer.finished()) {

@@ -123,6 +123,9 @@ bool is_partition(const std::filesystem::path& folder);
 PartitionManifest open_partition(const std::filesystem::path& folder);
 Part open_part(const PartitionManifest& manifest, int64_t number);
 
+// What was read of a part need not stay in memory: it is read again when it is looked at.
+void release_memory(const Part& part);
+
 // Targets and stored splits of all nodes by their original numbers, without edges, features and ids: what
 // make_split() draws a split from that is the one of the unpartitioned graph.
 Dataset partition_labels(const PartitionManifest& manifest);

@@ -35,6 +35,7 @@ SafetensorsFile checked_file(const PartitionManifest& manifest, const fs::path& 
   require_there(path);
   const std::shared_ptr<const MappedFile> mapped = MappedFile::open(path);
   const bool same = sha256_hex(mapped->text()) == checksum;
+  mapped->done_before(mapped->bytes().size());
   SafetensorsFile file;
   try {
     file = SafetensorsFile::view(mapped->bytes(), mapped, path.string());
@@ -199,6 +200,11 @@ Part open_part(const PartitionManifest& manifest, int64_t number) {
                     (part.features.columns == 0 || part.features.sparse == manifest.sparse_features);
   if (!fits) fail(fmt::format("{}: does not fit {}", path.string(), kPartitionFile));
   return part;
+}
+
+void release_memory(const Part& part) {
+  const auto mapped = std::static_pointer_cast<const MappedFile>(part.bytes);
+  mapped->done_before(mapped->bytes().size());
 }
 
 Dataset partition_labels(const PartitionManifest& manifest) {
