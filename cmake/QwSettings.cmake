@@ -20,7 +20,9 @@ endif()
 
 find_program(QW_CCACHE ccache)
 if(QW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${QW_CCACHE})
+  # Clones of the project, wherever they are, share what is compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${QW_CCACHE})
 endif()
 
 # No -march=native: what is built here runs on any machine of the architecture. No contraction to fused
