@@ -254,7 +254,7 @@ std::string description_of(const Neighbourhood& around, const std::string& colum
               ? " Colours are the labels of training nodes and the predictions of others."
               : " Below each name: the label of a training node, the prediction of others.";
   if (arrows > 0)
-    text += fmt::format(" Black arrows, {} of them, are what transport moves for {}: the more, the thicker.",
+    text += fmt::format(" Thick arrows, {} of them, are what transport moves for {}: the more, the thicker.",
                         arrows, column);
   if (around.directed) text += " Edges have directions.";
   if (around.has_weights)

@@ -101,6 +101,21 @@ TEST_F(TrainParts, MistakesAreOneLine) {
   EXPECT_THAT(other.err, HasSubstr("was made by another request; choose another --out"));
 }
 
+TEST_F(TrainParts, AnEpochIsMeasuredAndPredicted) {
+  const nlohmann::json json =
+      test::json_of({"bench", "scale", parts_, "--processes", "2", "--model", "gcn", "--dropout", "0",
+                     "--hidden", "8", "--solver", "ce", "--bandwidth", "1", "--latency", "2", "--json"});
+  EXPECT_EQ(json["processes"], 2);
+  EXPECT_GT(json["bytes"], 0);
+  ASSERT_EQ(json["predicted"].size(), 1);  // for three parts two processes
+  const auto& two = json["predicted"][0];
+  EXPECT_EQ(two["processes"], 2);
+  EXPECT_EQ(two["waiting_ms"], 2.0 * json["calls"].get<double>());
+  EXPECT_NEAR(two["sending_ms"], two["bytes"].get<double>() * 8 / 1e6, 1e-9);
+  test::expect_refused({"bench", "scale", parts_, "--model", "gcn-lpa"}, 2,
+                       "qw bench scale: --model gcn-lpa needs the whole graph in one process");
+}
+
 TEST_F(TrainParts, DataThatChangedIsNoticed) {
   EXPECT_EQ(train("runs", {}).exit_code, 0);
   fs::remove_all(parts_);

@@ -42,7 +42,7 @@ TEST(NeighbourhoodDrawing, NodesEdgesArrowsAndWhatTheyMean) {
   EXPECT_EQ(drawing.title, "Around node middle");
   EXPECT_THAT(drawing.description, HasSubstr("4 nodes and 4 edges around node middle."));
   EXPECT_THAT(drawing.description,
-              HasSubstr("Black arrows, 2 of them, are what transport moves for class red"));
+              HasSubstr("Thick arrows, 2 of them, are what transport moves for class red"));
   EXPECT_THAT(drawing.svg, HasSubstr("<title>Around node middle</title>"));
   EXPECT_EQ(count(drawing.svg, "<line "), 4u);
   EXPECT_EQ(count(drawing.svg, "stroke=\"#222222\" stroke-width=\"5\""), 1u)

@@ -20,8 +20,8 @@ struct ColumnSums {
   std::vector<double> zeros;     // that a sparse matrix does not store
   std::vector<double> speaking;  // 1 where the column speaks for itself: 0 and 1, or counts of words
 
-  void add(const Features& features);
-  void add_squares(const Features& features);
+  void add(const Features& features);          // sums, zeros, and which columns speak
+  void add_squares(const Features& features);  // by the means of all
 };
 
 // How features are scaled: "rows" divides each row by its sum, the published preprocessing of bags of words;

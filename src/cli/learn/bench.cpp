@@ -330,6 +330,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   add_flow_bench(*bench, global);
   add_network_bench(*bench, global);
   add_halo_bench(*bench, global);
+  add_scale_bench(*bench, global);
 }
 
 }  // namespace qw::cli

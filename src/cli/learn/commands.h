@@ -9,6 +9,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global);
 void add_flow_bench(CLI::App& bench, const GlobalOptions& global);     // bench flow
 void add_network_bench(CLI::App& bench, const GlobalOptions& global);  // bench network
 void add_halo_bench(CLI::App& bench, const GlobalOptions& global);     // bench halo
+void add_scale_bench(CLI::App& bench, const GlobalOptions& global);    // bench scale
 void add_fit_command(CLI::App& app, const GlobalOptions& global);
 void add_train_command(CLI::App& app, const GlobalOptions& global);
 void add_predict_command(CLI::App& app, const GlobalOptions& global);
