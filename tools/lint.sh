@@ -24,7 +24,7 @@ python3 tools/check_layers.py
 echo "documents"
 python3 tools/check_docs.py
 
-of_torch='^src/(ops|comm|nn|learn|study|paper|cli/learn)/|^python/src/learn'
+of_torch='^src/(ops|comm|nn|learn|distributed|study|paper|cli/learn)/|^python/src/learn'
 if [ -n "$torch" ]; then
   mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep -E '^(python/)?src/.*\.cpp$' | grep -E "$of_torch" | grep -v '_cuda\.cpp$')
   # Clang 14 needs this header of LibTorch 1.13 before all others. The check is a third of the time.

@@ -39,10 +39,6 @@ void check_pattern(const char* op, const SparsePattern& pattern, const Tensor& f
   TORCH_CHECK(pattern.order.size(0) == entries, op, ": order must have an entry for each of ", entries,
               " entries, got ", pattern.order.size(0), "; SparsePattern::symmetric has none");
   check_pattern_entries(op, pattern);
-  if (!pattern.entry_numbers.defined()) return;
-  check_index(op, "entry_numbers", pattern.entry_numbers, at::kLong, features);
-  TORCH_CHECK(features.device().is_cpu() && pattern.entry_numbers.size(0) == entries, op,
-              ": entry_numbers are [", entries, "], on the CPU, got ", pattern.entry_numbers.sizes());
 }
 
 void check_like(const char* op, const char* name, const Tensor& tensor, at::IntArrayRef sizes,

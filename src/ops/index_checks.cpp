@@ -96,6 +96,11 @@ void check_pattern_entries(const char* op, const SparsePattern& pattern) {
   check_offsets(op, "transposed_offsets", pattern.transposed_offsets, entries);
   check_entries(op, "transposed_columns", pattern.transposed_columns, 0, pattern.offsets.numel() - 1);
   check_entries(op, "order", pattern.order, 0, entries);
+  const at::Tensor& numbers = pattern.entry_numbers;
+  TORCH_CHECK(!numbers.defined() || (numbers.device().is_cpu() && numbers.scalar_type() == at::kLong &&
+                                     numbers.is_contiguous() && numbers.sizes() == pattern.columns.sizes()),
+              op, ": entry_numbers must be [", entries, "] of Long on the CPU, contiguous; got ",
+              numbers.sizes(), " of ", numbers.scalar_type(), " on ", numbers.device());
 }
 
 void check_incidence_entries(const char* op, const IncidenceTensors& graph) {

@@ -58,6 +58,13 @@ TEST(PartProducts, RefuseWhatDoesNotFit) {
                 spmm(short_of_values, values, at::ones({3, 2}));
               }),
               HasSubstr("qw::spmm: every entry of the transpose needs a value"));
+  SparsePattern numbered = path();
+  numbered.others = nullptr;
+  numbered.entry_numbers = at::zeros({3}, at::kLong);
+  EXPECT_THAT(refusal([&] {
+                spmm(numbered, values, at::ones({3, 2}));
+              }),
+              HasSubstr("entry_numbers must be [4] of Long on the CPU, contiguous; got [3] of Long on cpu"));
   EXPECT_THAT(refusal([&] {
                 ops::part_batch_norm(path().others, at::ones({1, 2}), at::ones({2}), at::ones({2}),
                                      at::zeros({2}), at::ones({2}));
