@@ -13,8 +13,10 @@
 #include "ops/backend.h"
 #include "ops/spmm_parts.h"
 #include "ops/work.h"
+#include "qw/ops/feature_norm.h"
 
-namespace qw::ops {
+namespace qw {
+namespace ops {
 namespace {
 
 using at::Tensor;
@@ -216,25 +218,6 @@ Tensor learned_product(const SparsePattern& pattern, const Tensor& values, const
 
 Tensor beside(const SparsePattern& pattern, const Tensor& own) { return Fetch::apply(pattern, own); }
 
-// In float64, as batch_norm() adds.
-Tensor part_batch_norm(const std::shared_ptr<const RowExchange>& others, const Tensor& x,
-                       const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                       const Tensor& running_var) {
-  constexpr double kMomentum = 0.1, kEps = 1e-5;
-  SparsePattern all;
-  all.others = others;
-  const Tensor own_rows = at::full({1}, static_cast<double>(x.size(0)), at::kDouble);
-  const auto rows = others->total(own_rows).item<double>();
-  TORCH_CHECK(rows >= 2, "qw::batch_norm: x must have two rows at least in training, got ", rows);
-  const Tensor numbers = x.to(at::kDouble);
-  const Tensor mean = Total::apply(all, numbers.sum(0)) / rows;
-  const Tensor centred = numbers - mean;
-  const Tensor variance = Total::apply(all, (centred * centred).sum(0)) / rows;
-  running_mean.mul_(1 - kMomentum).add_(mean.detach(), kMomentum);
-  running_var.mul_(1 - kMomentum).add_(variance.detach(), kMomentum * rows / (rows - 1));
-  return (centred / at::sqrt(variance + kEps)).to(x.scalar_type()) * weight + bias;
-}
-
 Tensor part_product(const SparsePattern& pattern, const Tensor& values, const Tensor& dense,
                     const Tensor& addend) {
   if (!has_constant_values(pattern)) {
@@ -269,4 +252,25 @@ Tensor part_attention(const SparsePattern& pattern, const Tensor& features, cons
       .narrow(0, 0, features.size(0));
 }
 
-}  // namespace qw::ops
+}  // namespace ops
+
+// In float64, as batch_norm() adds.
+at::Tensor batch_norm_of_parts(const std::shared_ptr<const RowExchange>& others, const at::Tensor& x,
+                               const at::Tensor& weight, const at::Tensor& bias,
+                               const at::Tensor& running_mean, const at::Tensor& running_var) {
+  constexpr double kMomentum = 0.1, kEps = 1e-5;
+  SparsePattern all;
+  all.others = others;
+  const at::Tensor own_rows = at::full({1}, static_cast<double>(x.size(0)), at::kDouble);
+  const auto rows = others->total(own_rows).item<double>();
+  TORCH_CHECK(rows >= 2, "qw::batch_norm: x must have two rows at least in training, got ", rows);
+  const at::Tensor numbers = x.to(at::kDouble);
+  const at::Tensor mean = ops::Total::apply(all, numbers.sum(0)) / rows;
+  const at::Tensor centred = numbers - mean;
+  const at::Tensor variance = ops::Total::apply(all, (centred * centred).sum(0)) / rows;
+  running_mean.mul_(1 - kMomentum).add_(mean.detach(), kMomentum);
+  running_var.mul_(1 - kMomentum).add_(variance.detach(), kMomentum * rows / (rows - 1));
+  return (centred / at::sqrt(variance + kEps)).to(x.scalar_type()) * weight + bias;
+}
+
+}  // namespace qw

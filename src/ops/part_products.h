@@ -12,11 +12,6 @@ namespace qw::ops {
 // Own rows [R, C] and behind them those of others; its gradient goes back to their owners.
 at::Tensor beside(const SparsePattern& pattern, const at::Tensor& own);
 
-// batch_norm() in training, with the mean and variance of the rows of all parts.
-at::Tensor part_batch_norm(const std::shared_ptr<const RowExchange>& others, const at::Tensor& x,
-                           const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& running_mean,
-                           const at::Tensor& running_var);
-
 // spmm(), chebyshev_filter() and graph_attention() of a pattern with `others`, on the CPU.
 at::Tensor part_product(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
                         const at::Tensor& addend);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "qw/ops/chebyshev_filter.h"
+#include "qw/ops/feature_norm.h"
 #include "support/sparse.h"
 #include "support/support.h"
 
@@ -66,8 +67,8 @@ TEST(PartProducts, RefuseWhatDoesNotFit) {
               }),
               HasSubstr("entry_numbers must be [4] of Long on the CPU, contiguous; got [3] of Long on cpu"));
   EXPECT_THAT(refusal([&] {
-                ops::part_batch_norm(path().others, at::ones({1, 2}), at::ones({2}), at::ones({2}),
-                                     at::zeros({2}), at::ones({2}));
+                batch_norm_of_parts(path().others, at::ones({1, 2}), at::ones({2}), at::ones({2}),
+                                    at::zeros({2}), at::ones({2}));
               }),
               HasSubstr("qw::batch_norm: x must have two rows at least in training, got 1"));
 }

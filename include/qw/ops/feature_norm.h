@@ -4,7 +4,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+
 #include "qw/core/export.h"
+#include "qw/ops/spmm.h"
 
 namespace QW_PUBLIC qw {
 
@@ -23,6 +26,12 @@ namespace QW_PUBLIC qw {
 at::Tensor batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       const at::Tensor& running_mean, const at::Tensor& running_var, bool training,
                       double momentum = 0.1, double eps = 1e-5);
+
+// batch_norm() in training with its momentum and eps, for x with the rows of one part of all [R, C]: mean and
+// variance are those of the rows of all parts, which call it together. On the CPU.
+at::Tensor batch_norm_of_parts(const std::shared_ptr<const RowExchange>& others, const at::Tensor& x,
+                               const at::Tensor& weight, const at::Tensor& bias,
+                               const at::Tensor& running_mean, const at::Tensor& running_var);
 
 // As torch.nn.LayerNorm over the last dimension: weight * (x - mean) / sqrt(variance + eps) + bias, where
 // mean and variance are those of the C entries of a row (the variance divides by C), for x [N, C] and weight

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "ops/part_products.h"
 #include "qw/ops/feature_norm.h"
 
 namespace qw {
@@ -65,8 +64,8 @@ at::Tensor LayerStack::between(const ModelInput& input, int64_t layer, const Lay
   if (norm_ == "layer") {
     rows = layer_norm(rows, norm.weight, norm.bias);
   } else if (input.training && input.graph.others()) {
-    rows = ops::part_batch_norm(input.graph.others(), rows, norm.weight, norm.bias, norm.running_mean,
-                                norm.running_var);
+    rows = batch_norm_of_parts(input.graph.others(), rows, norm.weight, norm.bias, norm.running_mean,
+                               norm.running_var);
   } else {
     rows = batch_norm(rows, norm.weight, norm.bias, norm.running_mean, norm.running_var, input.training);
   }
