@@ -356,7 +356,8 @@ std::vector<RunResult> train(const Dataset& dataset, const TrainRequest& request
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   add_baselines(dataset, request, memory, seconds, results);
-  if (!folder.empty()) write_summary(folder, summary_json(request, dataset, results), fingerprint(memory.trained_on));
+  if (!folder.empty())
+    write_summary(folder, summary_json(request, dataset, results), fingerprint(memory.trained_on));
   return results;
 }
 
