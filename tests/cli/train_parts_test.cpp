@@ -131,9 +131,9 @@ TEST_F(TrainParts, DataThatChangedIsNoticed) {
 
 TEST_F(TrainParts, ATableOfOnesOwnIsScaledAndNamed) {
   const fs::path nodes = folder_.write("n.csv", kMessy), edges = folder_.write("e.csv", kLinks);
-  const CommandResult cut = test::qw({"data", "partition", "--edges", edges.string(), "--nodes",
-                                      nodes.string(), "--id", "name", "--target", "team", "--decimal",
-                                      "comma", "--parts", "2", "--align", "1", "--out", path("own")});
+  const CommandResult cut =
+      test::qw({"data", "partition", "--edges", edges.string(), "--nodes", nodes.string(), "--id", "name",
+                "--target", "team", "--decimal", ",", "--parts", "2", "--align", "1", "--out", path("own")});
   ASSERT_EQ(cut.exit_code, 0) << cut.err;
   const CommandResult trained = test::qw({"train", path("own"), "--processes", "2", "--epochs", "5",
                                           "--split", "random:train=0.5,val=0.25", "--out", path("runs")});
