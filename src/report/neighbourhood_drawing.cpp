@@ -69,6 +69,7 @@ class ClassColors {
       if (node.place >= 0) ++counts[node.place];
     }
     std::vector<std::pair<int, int64_t>> order;
+    order.reserve(counts.size());
     for (const auto& [place, count] : counts) order.emplace_back(-count, place);
     std::sort(order.begin(), order.end());
     const bool enough = counts.empty() || counts.rbegin()->first < kColorCount;
