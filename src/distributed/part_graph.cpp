@@ -103,11 +103,7 @@ class PartGraph : public GraphMatrices {
         parts_(parts),
         part_(part),
         rows_(std::make_shared<HaloRows>(parts, part)),
-        numbers_(tensor_of(part.original).to(at::kLong)),
-        places_(part.heads.size()) {
-    const std::vector<EdgeId> order = own_edges_first(part);
-    for (size_t place = 0; place < order.size(); ++place) places_[order[place]] = static_cast<EdgeId>(place);
-  }
+        numbers_(tensor_of(part.original).to(at::kLong)) {}
 
   int64_t num_nodes() const override { return part_.own(); }
   int64_t num_edges() const override { return std::ssize(part_.heads); }
@@ -161,7 +157,7 @@ class PartGraph : public GraphMatrices {
     const int64_t all = part_.own() + std::ssize(part_.halo), edges = std::ssize(part_.heads);
     std::vector<int64_t> offsets = own.offsets, of_edge;
     offsets.resize(all + 1, own.offsets.back());
-    for (const EdgeId edge : own.edges) of_edge.push_back(edge == kNoEdge ? edges : places_[edge]);
+    for (const EdgeId edge : own.edges) of_edge.push_back(edge == kNoEdge ? edges : places()[edge]);
     std::vector<int64_t> transposed(all + 1, 0), order(own.columns.size());
     for (const NodeId column : own.columns) ++transposed[column + 1];
     std::partial_sum(transposed.begin(), transposed.end(), transposed.begin());
@@ -204,15 +200,24 @@ class PartGraph : public GraphMatrices {
   }
 
   // The weights of its entries, the graph's own times those given [edges of the part].
-  at::Tensor weights_of(const Square& of, const at::Tensor& given) const {
+  at::Tensor weights_of(const Square& of, const at::Tensor& given) {
     at::Tensor weights = given;
     if (!part_.weights.empty()) weights = weights * given_weights();
     return at::cat({weights, at::ones({1}, options_)}).index_select(0, of.edges);
   }
 
-  at::Tensor given_weights() const {
+  // Of each edge in the order of weights; made for who asks, since most trainings need none.
+  const std::vector<EdgeId>& places() {
+    if (!places_.empty()) return places_;
+    places_.resize(part_.heads.size());
+    const std::vector<EdgeId> order = own_edges_first(part_);
+    for (size_t place = 0; place < order.size(); ++place) places_[order[place]] = static_cast<EdgeId>(place);
+    return places_;
+  }
+
+  at::Tensor given_weights() {
     std::vector<double> weights(part_.weights.size());
-    for (size_t e = 0; e < weights.size(); ++e) weights[places_[e]] = part_.weights[e];
+    for (size_t e = 0; e < weights.size(); ++e) weights[places()[e]] = part_.weights[e];
     return tensor_of(weights).to(options_);
   }
 
@@ -270,7 +275,7 @@ class PartGraph : public GraphMatrices {
   const Part part_;
   std::shared_ptr<HaloRows> rows_;
   at::Tensor numbers_;
-  std::vector<EdgeId> places_;                     // of each edge in the order of weights
+  std::vector<EdgeId> places_;
   std::map<bool, std::optional<Square>> squares_;  // with a diagonal or without
   std::map<Kind, std::optional<PropagationMatrix>> kept_;
 };
