@@ -74,12 +74,14 @@ at::Tensor first_measures(const at::Tensor& values, const FlowTopology& topology
   return measures;
 }
 
-double quantile(const std::vector<double>& sorted, double share) {
+template <typename T>
+double quantile(const std::vector<T>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   return sorted.empty() ? 0.0 : sorted[static_cast<size_t>(std::floor(place))];
 }
 
-FlowHistogram histogram_of(std::span<const double> values, const std::vector<double>& sorted_sizes) {
+template <typename T>
+FlowHistogram histogram_of(std::span<const T> values, const std::vector<T>& sorted_sizes) {
   FlowHistogram histogram{quantile(sorted_sizes, 0.999), std::vector<int64_t>(FlowHistogram::kBins, 0)};
   if (histogram.limit == 0) histogram.limit = quantile(sorted_sizes, 1);
   const double bins = FlowHistogram::kBins;
@@ -89,6 +91,18 @@ FlowHistogram histogram_of(std::span<const double> values, const std::vector<dou
     ++histogram.counts[static_cast<size_t>(std::min(bin, bins - 1))];
   }
   return histogram;
+}
+
+// Sorted in the precision of the flow: a large one has few copies of itself to spare.
+template <typename T>
+void describe(std::span<const T> values, FlowSummary& summary) {
+  std::vector<T> sizes(values.size());
+  std::transform(values.begin(), values.end(), sizes.begin(), [](T value) { return std::abs(value); });
+  std::sort(sizes.begin(), sizes.end());
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0}) {
+    summary.quantiles.push_back(quantile(sizes, share));
+  }
+  summary.histogram = histogram_of(values, sizes);
 }
 
 }  // namespace
@@ -194,15 +208,10 @@ FlowSummary summary_of_flow(const at::Tensor& flow, double l1, double violation)
   const at::Tensor flat = flow.flatten();
   summary.nonzeros = at::count_nonzero(flat).item<int64_t>();
   const int64_t stride = flat.numel() / kMostForQuantiles + 1;
-  const at::Tensor sample = flat.slice(0, 0, flat.numel(), stride).to(at::kDouble).cpu().contiguous();
-  const std::span<const double> values(sample.data_ptr<double>(), sample.numel());
-  std::vector<double> sizes(values.size());
-  std::transform(values.begin(), values.end(), sizes.begin(), [](double value) { return std::abs(value); });
-  std::sort(sizes.begin(), sizes.end());
-  for (const double share : {0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0}) {
-    summary.quantiles.push_back(quantile(sizes, share));
-  }
-  summary.histogram = histogram_of(values, sizes);
+  const at::Tensor sample = flat.slice(0, 0, flat.numel(), stride).contiguous().cpu();
+  AT_DISPATCH_FLOATING_TYPES(sample.scalar_type(), "summary_of_flow", [&] {
+    describe(std::span<const scalar_t>(sample.data_ptr<scalar_t>(), sample.numel()), summary);
+  });
   return summary;
 }
 

@@ -128,15 +128,15 @@ class Counted {
     return kNumber * numbers;
   }
 
-  // Of a step; or of the summary of the flow at the end, when activations are gone, if that is more.
+  // Of a step, whose memory the host keeps (ops/kept_memory.h), and of the sizes of the flow that the summary
+  // at the end sorts there.
   int64_t work() const {
     int64_t per_node = std::max(pass_.moment_per_node, size_.outputs) + 2 * size_.outputs;
     if (learn_.solver == "badmm") per_node += (learn_.dual == "carried" ? 5 : 2) * size_.outputs;
     int64_t numbers = per_node * size_.nodes;
     if (learn_.edge_weights) numbers += size_.edges * 2 * kPredictorWidth;
-    const int64_t per_sample = on_cpu_ ? kNumber + 8 + 8 : kNumber + 8;
-    const int64_t summary = per_sample * std::min(flow_numbers(), kMostForQuantiles);
-    return std::max(kNumber * numbers, summary - activations());
+    if (on_cpu_) numbers += std::min(flow_numbers(), kMostForQuantiles);
+    return kNumber * numbers;
   }
 
   TrainingSize size_;
