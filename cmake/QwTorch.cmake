@@ -32,12 +32,17 @@ elseif(QW_CUDA)
   message(FATAL_ERROR "The LibTorch in ${TORCH_INSTALL_PREFIX} has no CUDA; name one that has with -DCMAKE_PREFIX_PATH")
 endif()
 
-# Several processes work together by c10d's Gloo: Debian has its headers in libgloo-dev, PyPI's LibTorch has none.
+# Several processes work together by c10d's Gloo, whose headers Debian has in libgloo-dev. PyPI's LibTorch has none; there
+# Python makes the groups.
 find_path(QW_GLOO_INCLUDE gloo/config.h)
 find_file(QW_GLOO_OF_TORCH torch/csrc/distributed/c10d/ProcessGroupGloo.hpp PATHS ${TORCH_INSTALL_PREFIX}/include NO_DEFAULT_PATH)
-if(QW_GLOO_INCLUDE AND QW_GLOO_OF_TORCH)
+find_file(QW_NAMED_GROUPS torch/csrc/distributed/c10d/GroupRegistry.hpp PATHS ${TORCH_INSTALL_PREFIX}/include NO_DEFAULT_PATH)
+set(QW_HAS_GLOO OFF)
+set(QW_HAS_NAMED_GROUPS OFF)
+if(QW_NAMED_GROUPS AND NOT TORCH_INSTALL_PREFIX STREQUAL "/usr")
+  set(QW_HAS_NAMED_GROUPS ON)
+elseif(QW_GLOO_INCLUDE AND QW_GLOO_OF_TORCH)
   set(QW_HAS_GLOO ON)
 else()
-  set(QW_HAS_GLOO OFF)
   message(STATUS "Gloo was not found: processes cannot work together")
 endif()

@@ -14,7 +14,8 @@ Error = _core.Error
 InternalError = _core.InternalError
 
 
-def _wrong_torch(error: Exception) -> ImportError:
+def wrong_torch(error: Exception) -> ImportError:
+    """What to raise where a library does not load."""
     import torch
 
     return ImportError(
@@ -33,7 +34,7 @@ def operators() -> Any:
     try:
         torch.ops.load_library(str(FOLDER / "libqw_torch.so.0"))
     except OSError as error:
-        raise _wrong_torch(error) from error
+        raise wrong_torch(error) from error
     return torch.ops.qw
 
 
@@ -44,7 +45,7 @@ def learning() -> Any:
     try:
         from . import _learn
     except ImportError as error:
-        raise _wrong_torch(error) from error
+        raise wrong_torch(error) from error
     return _learn
 
 

@@ -56,5 +56,6 @@ void add_data_partition(CLI::App& data, const GlobalOptions& global);
 void add_w1_command(CLI::App& app, const GlobalOptions& global);
 void add_compare_command(CLI::App& app, const GlobalOptions& global);
 void add_plot_command(CLI::App& app, const GlobalOptions& global);
+void add_plain_commands(CLI::App& app, const GlobalOptions& global);  // these four
 
 }  // namespace qw::cli

@@ -79,10 +79,7 @@ int main(int argc, char** argv) {
     if (command == each.name) return hand_over(command, argv);
   }
   return run_program(argc, argv, [](CLI::App& app, const GlobalOptions& global) {
-    add_data_command(app, global);
-    add_w1_command(app, global);
-    add_compare_command(app, global);
-    add_plot_command(app, global);
+    add_plain_commands(app, global);
     for (const HandedOver& each : kHandedOver) app.add_subcommand(each.name, each.summary);  // for --help
   });
 }

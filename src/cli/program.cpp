@@ -11,7 +11,6 @@
 #include <stdexcept>
 
 #include "core/excerpt.h"
-#include "core/file.h"
 #include "core/progress.h"
 #include "core/text.h"
 #include "qw/core/error.h"
@@ -57,6 +56,12 @@ void print_version(bool json) {
                          info.version, commit, QW_BUILD_TYPE,
                          info.libtorch.empty() ? "built without" : info.libtorch, info.cuda ? "yes" : "no",
                          info.architecture, thread_count(), join(info.cpu_features, " "), info.compiler));
+}
+
+// As they were given to this program.
+std::vector<std::string>& arguments() {
+  static std::vector<std::string> all;
+  return all;
 }
 
 // The innermost subcommand that was asked for: its help is the one to point to.
@@ -148,8 +153,7 @@ int run(int argc, char** argv, const AddCommands& add_commands) {
 }  // namespace
 
 std::string command_line() {
-  std::vector<std::string> words = split(read_file("/proc/self/cmdline"), '\0');
-  while (!words.empty() && words.back().empty()) words.pop_back();
+  std::vector<std::string> words = arguments();
   if (!words.empty()) words.front() = "qw";
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%";
@@ -164,6 +168,7 @@ std::string command_line() {
 
 int run_program(int argc, char** argv, const AddCommands& add_commands,
                 const std::function<std::string(const std::exception&)>& describe) {
+  arguments() = {argv, argv + argc};
   std::signal(SIGXFSZ, SIG_IGN);  // past `ulimit -f` a write fails instead, and says so
   try {
     return run(argc, argv, add_commands);

@@ -1,0 +1,35 @@
+#include "comm/named_group.h"
+
+#include <torch/csrc/distributed/c10d/GroupRegistry.hpp>
+
+#include "comm/address.h"
+#include "comm/group_comm.h"
+#include "qw/core/error.h"
+
+namespace qw {
+namespace {
+
+GroupMaker& maker() {
+  static GroupMaker only;
+  return only;
+}
+
+}  // namespace
+
+void set_group_maker(GroupMaker made) { maker() = std::move(made); }
+
+std::unique_ptr<Comm> join(const Place& place, const Agreement& agreement, double patience) {
+  if (place.size == 1) return alone();
+  if (!maker()) {
+    fail(
+        fmt::format("this qw works with one process, not {}: with PyPI's torch several are started as "
+                    "`torchrun -m qw`",
+                    place.size));
+  }
+  const auto connect = [](const Place& here) {
+    return c10d::resolve_process_group(maker()(here, interface_of(address_towards(here))));
+  };
+  return std::make_unique<GroupComm<c10d::ProcessGroup>>(place, agreement, patience, connect);
+}
+
+}  // namespace qw
