@@ -61,6 +61,7 @@ torture: build ## kill trainings, sweeps (KILLS=100) and workers (WORKER_KILLS=5
 	tests/torture/campaign.py --qw $(QW) $(CAMPAIGN_ARGS)
 	@tools/install_packages.sh server
 	tests/torture/workers.py --qw $(QW) --kills $(or $(WORKER_KILLS),50) || test $$? -eq 77
+	tests/torture/workers.py --qw $(QW) --of fit --kills $(or $(WORKER_KILLS),50) || test $$? -eq 77
 
 bench: build ## run the benchmarks of graphs and data
 	$(BUILD)/qw_graph_bench

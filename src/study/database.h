@@ -14,8 +14,13 @@
 
 namespace qw {
 
+// Any bytes: text is UTF-8 without zeros.
+struct Bytes {
+  std::string data;
+};
+
 // NULL, or a value.
-using Cell = std::variant<std::monostate, int64_t, double, std::string>;
+using Cell = std::variant<std::monostate, int64_t, double, std::string, Bytes>;
 using Row = std::vector<Cell>;
 
 double number_of(const Cell& cell);     // NaN where it is no number
@@ -55,6 +60,7 @@ class Database {
   // Pieces of SQL by which the two differ.
   struct Dialect {
     const char* number;          // a primary key that counts by itself
+    const char* bytes;           // the type of Bytes
     const char* unique_options;  // stands behind the last column of config: no two rows have the same options
     const char* of_results;      // more columns of result
     const char* more_tables;     // a statement

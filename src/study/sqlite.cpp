@@ -36,6 +36,8 @@ int bind(sqlite3_stmt* statement, int place, const Cell& value) {
   if (const auto* text = std::get_if<std::string>(&value))
     return sqlite3_bind_text(statement, place, text->data(), static_cast<int>(text->size()),
                              SQLITE_TRANSIENT);
+  if (const auto* bytes = std::get_if<Bytes>(&value))
+    return sqlite3_bind_blob64(statement, place, bytes->data.data(), bytes->data.size(), SQLITE_TRANSIENT);
   return sqlite3_bind_null(statement, place);
 }
 
@@ -50,9 +52,11 @@ Cell cell_of(sqlite3_stmt* statement, int column) {
     default:
       break;
   }
+  const bool is_text = sqlite3_column_type(statement, column) == SQLITE_TEXT;
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
-  if (bytes == nullptr) return std::string();
-  return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement, column)));
+  const auto size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
+  std::string content = bytes == nullptr ? std::string() : std::string(bytes, size);
+  return is_text ? Cell(std::move(content)) : Cell(Bytes{std::move(content)});
 }
 
 }  // namespace
@@ -131,7 +135,7 @@ void SqliteDatabase::adopt() {
 void SqliteDatabase::set_schema(int64_t schema) { execute(fmt::format("PRAGMA user_version={}", schema)); }
 
 const Database::Dialect& SqliteDatabase::dialect() const {
-  static constexpr Dialect kDialect{"INTEGER PRIMARY KEY AUTOINCREMENT", "UNIQUE", "", "",
+  static constexpr Dialect kDialect{"INTEGER PRIMARY KEY AUTOINCREMENT",       "BLOB", "UNIQUE", "", "",
                                     "(julianday('now') - 2440587.5) * 86400.0"};
   return kDialect;
 }

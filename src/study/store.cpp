@@ -27,7 +27,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::seconds kHeartbeat{5};
-constexpr double kSilentIsDead = 60;  // seconds
+constexpr double kSilentIsDead = 60;     // seconds
+constexpr size_t kPartOfFile = 1 << 24;  // bytes of a file in a row: databases have limits
 
 // What this process can send signals to: containers may share a machine's name, and have processes of their
 // own.
@@ -40,6 +41,15 @@ std::string host_name() {
 }
 
 double primary(const Metrics& metrics) { return metrics.empty() ? std::nan("") : metrics.front().second; }
+
+// Files of one's own go by the name of the edges.
+std::string shown_data(const Json& data) {
+  if (data.is_string()) return data.get<std::string>();
+  if (!data.is_object()) return json_text(data);
+  std::string name = data.value("what", std::string());
+  if (name.empty()) name = data.value("load", Json::object()).value("edges", std::string());
+  return name.empty() ? json_text(data) : name;
+}
 
 // Times are no part of a run's files, which have the same bits whatever time it took.
 constexpr const char* kStepMs = "step_ms";
@@ -144,6 +154,17 @@ struct ResultStore::State {
     database->run("DELETE FROM claim WHERE config = $1 AND run = $2", {trial.config, trial.run});
   }
 
+  // Part of change().
+  void write_files(const Trial& trial, const TrialFiles& files) {
+    for (const auto& [name, contents] : files) {
+      for (size_t part = 0; part == 0 || part * kPartOfFile < contents.size(); ++part) {
+        database->run("INSERT INTO file (config, run, name, part, content) VALUES ($1, $2, $3, $4, $5)",
+                      {trial.config, trial.run, name, static_cast<int64_t>(part),
+                       Bytes{contents.substr(part * kPartOfFile, kPartOfFile)}});
+      }
+    }
+  }
+
   std::optional<int64_t> known_config(const std::string& options) {
     const std::vector<Row> rows = database->run("SELECT id FROM config WHERE options = $1", {options});
     if (rows.empty()) return std::nullopt;
@@ -174,24 +195,29 @@ const std::string& ResultStore::name() const { return state_->database->name(); 
 int64_t ResultStore::config_of(const TrainRequest& request) { return configs_of({request}).front(); }
 
 std::vector<int64_t> ResultStore::configs_of(const std::vector<TrainRequest>& requests) {
-  const std::lock_guard<std::mutex> use(state_->mutex);
-  std::vector<std::string> options;
+  std::vector<Json> options;
   for (const TrainRequest& request : requests) {
     Json differing{{"data", request.data}};
     differing.update(options_json(request));
-    options.push_back(json_text(differing));
+    options.push_back(std::move(differing));
   }
+  return configs_of_options(options);
+}
+
+std::vector<int64_t> ResultStore::configs_of_options(const std::vector<nlohmann::ordered_json>& options) {
+  const std::lock_guard<std::mutex> use(state_->mutex);
   std::vector<int64_t> configs;
   state_->database->once([&] {
     configs.clear();
-    for (const std::string& each : options) {
-      if (const std::optional<int64_t> known = state_->known_config(each)) configs.push_back(*known);
+    for (const Json& each : options) {
+      if (const std::optional<int64_t> known = state_->known_config(json_text(each)))
+        configs.push_back(*known);
     }
   });
-  if (configs.size() == requests.size()) return configs;
+  if (configs.size() == options.size()) return configs;
   state_->database->alone([&] {
     configs.clear();
-    for (const std::string& each : options) configs.push_back(state_->new_config(each));
+    for (const Json& each : options) configs.push_back(state_->new_config(json_text(each)));
   });
   return configs;
 }
@@ -260,7 +286,7 @@ std::vector<Trial> ResultStore::claim(const std::vector<Trial>& wanted, int64_t 
   return ours;
 }
 
-void ResultStore::put(const Trial& trial, const StoredResult& stored) {
+void ResultStore::put(const Trial& trial, const StoredResult& stored, const TrialFiles& files) {
   const std::lock_guard<std::mutex> use(state_->mutex);
   const RunResult& result = stored.result;
   const Row values{
@@ -268,13 +294,30 @@ void ResultStore::put(const Trial& trial, const StoredResult& stored) {
       primary(result.test), result.epochs, stored.seconds,
       stored.device,        stored.error,  stored.error.empty() ? summary_of(result) : std::string()};
   state_->database->change([&] {
-    state_->database->run(
+    const std::vector<Row> is_first = state_->database->run(
         "INSERT INTO result (config, run, val, test, epochs, seconds, device, error, summary) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (config, run) DO NOTHING",
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (config, run) DO NOTHING RETURNING run",
         values);
+    if (!is_first.empty()) state_->write_files(trial, files);
     state_->release(trial);
   });
   state_->held.erase(trial);
+}
+
+std::optional<std::string> ResultStore::file(const Trial& trial, const std::string& name) {
+  const std::lock_guard<std::mutex> use(state_->mutex);
+  std::optional<std::string> contents;
+  state_->database->once([&] {
+    contents.reset();
+    state_->database->visit(
+        "SELECT content FROM file WHERE config = $1 AND run = $2 AND name = $3 ORDER BY part",
+        {trial.config, trial.run, name}, [&](const Row& row) {
+          const auto* part = std::get_if<Bytes>(&row[0]);
+          if (part == nullptr) fail(fmt::format("{}: is damaged: a stored file is none", this->name()));
+          contents = contents.value_or("") + part->data;
+        });
+  });
+  return contents;
 }
 
 void ResultStore::check_data(const nlohmann::ordered_json& data, const nlohmann::ordered_json& fingerprint) {
@@ -292,12 +335,10 @@ void ResultStore::check_data(const nlohmann::ordered_json& data, const nlohmann:
     if (!first.is_object() || first.value(part, Json()) != hash) others.push_back(part);
   }
   if (others.empty()) return;
-  const Json what = data.is_object() ? data.value("what", data) : data;
   fail(
       fmt::format("{}: was begun with other data by the name {}: its {} differ; use the same files, or "
                   "another store",
-                  name(), in_quotes(what.is_string() ? what.get<std::string>() : json_text(what)),
-                  join(others, " and ")));
+                  name(), in_quotes(shown_data(data)), join(others, " and ")));
 }
 
 void ResultStore::set_study(const std::string& name, const nlohmann::ordered_json& description) {

@@ -11,8 +11,8 @@
 namespace qw {
 namespace {
 
-// Raised when tables change, and when the same options train to other results than before: 2: GIN and
-// GraphSAGE drop their input.
+// Raised when tables change (one more is none that an older qw would miss), and when the same options train
+// to other results than before: 2: GIN and GraphSAGE drop their input.
 constexpr int64_t kSchema = 3;
 constexpr int64_t kSchemaWithOldNames = 2;  // of a table: else the same
 
@@ -23,6 +23,9 @@ CREATE TABLE IF NOT EXISTS result (
   val DOUBLE PRECISION, test DOUBLE PRECISION, epochs BIGINT, seconds DOUBLE PRECISION, device TEXT,
   error TEXT NOT NULL, summary TEXT NOT NULL,
   PRIMARY KEY (config, run) {of_results});
+CREATE TABLE IF NOT EXISTS file (
+  config BIGINT NOT NULL, run BIGINT NOT NULL, name TEXT NOT NULL, part BIGINT NOT NULL,
+  content {bytes} NOT NULL, PRIMARY KEY (config, run, name, part));
 CREATE TABLE IF NOT EXISTS worker (
   id {number}, host TEXT NOT NULL, pid BIGINT NOT NULL, seen DOUBLE PRECISION NOT NULL);
 CREATE TABLE IF NOT EXISTS claim (
@@ -44,9 +47,9 @@ int64_t checked_schema(Database& database) {
 
 void make_tables(Database& database) {
   const Database::Dialect& dialect = database.dialect();
-  database.execute(fmt::format(fmt::runtime(kTables), fmt::arg("number", dialect.number),
-                               fmt::arg("unique_options", dialect.unique_options),
-                               fmt::arg("of_results", dialect.of_results)));
+  database.execute(fmt::format(
+      fmt::runtime(kTables), fmt::arg("number", dialect.number), fmt::arg("bytes", dialect.bytes),
+      fmt::arg("unique_options", dialect.unique_options), fmt::arg("of_results", dialect.of_results)));
   database.execute(dialect.more_tables);
 }
 

@@ -9,9 +9,7 @@
 #include <thread>
 
 #include "core/json.h"
-#include "core/sha256.h"
-#include "core/text.h"
-#include "learn/run_files.h"
+#include "study/data_fingerprint.h"
 
 namespace qw {
 namespace {
@@ -38,14 +36,6 @@ std::string shape_of(const TrainRequest& request) {
   learn.lambda = defaults.lambda;
   learn.lpa_weight = defaults.lpa_weight;
   return json_text(options_json(shape));
-}
-
-// The order of the nodes counts, too: splits are drawn by it.
-nlohmann::ordered_json fingerprint_of(const Dataset& dataset) {
-  nlohmann::ordered_json print = fingerprint_json(fingerprint(remember(dataset, dataset.splits, "")));
-  print["default split"] = dataset.default_split;
-  print["order of nodes"] = sha256_hex(join(dataset.node_ids, "\n"));
-  return print;
 }
 
 class Worker {
@@ -86,7 +76,7 @@ class Worker {
     const TrainRequest request = request_of(first.config);
     const Dataset dataset = work_.load(request.data);
     if (checked_data_.insert(json_text(request.data)).second)
-      store_.check_data(request.data, fingerprint_of(dataset));
+      store_.check_data(request.data, data_fingerprint(dataset));
     const auto shares = [&](const Trial& trial) {
       const TrainRequest& other = request_of(trial.config);
       return other.data == request.data && other.scale_features == request.scale_features;

@@ -89,6 +89,35 @@ TEST_P(Store, ResultsSurviveClosing) {
   EXPECT_THAT(store.claim({good, bad}, 9), IsEmpty()) << "what failed is done, too";
 }
 
+TEST_P(Store, FilesComeWithTheResultThatCounts) {
+  std::string large(40'000'000, '\0');
+  for (size_t i = 0; i < large.size(); i += 7) large[i] = static_cast<char>(i);
+  const Trial trial{1, 0};
+  {
+    ResultStore store(where());
+    store.put(trial, measured(0.5, 0.5), {{"empty", ""}, {"large", large}, {"name", "\xff\0'x"}});
+    store.put(trial, measured(0.6, 0.6), {{"large", "of one who was slower"}});
+  }
+  ResultStore store(where());
+  EXPECT_EQ(store.file(trial, "empty"), "");
+  EXPECT_TRUE(store.file(trial, "large") == large);
+  EXPECT_EQ(store.file(trial, "name"), "\xff\0'x");
+  EXPECT_EQ(store.file(trial, "other"), std::nullopt);
+  EXPECT_EQ(store.file({1, 1}, "large"), std::nullopt);
+  execute("ALTER TABLE file RENAME COLUMN content TO is_gone");
+  EXPECT_THAT(test::error_of([&] { store.file(trial, "large"); }), ::testing::HasSubstr("content"));
+}
+
+// Options that are no request are known by what they say, beside those that are.
+TEST_P(Store, ConfigsMayBeOfOtherOptions) {
+  ResultStore store(where());
+  const Json one{{"data", "tiny"}, {"fit", {{"seed", 1}}}}, other{{"data", "tiny"}, {"fit", {{"seed", 2}}}};
+  const std::vector<int64_t> configs = store.configs_of_options({one, other});
+  EXPECT_NE(configs[0], configs[1]);
+  EXPECT_EQ(store.configs_of_options({other, one}), (std::vector<int64_t>{configs[1], configs[0]}));
+  EXPECT_EQ(store.options_of(configs[1]), other);
+}
+
 TEST_P(Store, DamageIsNamed) {
   const auto refusal = [&](const std::string& sql, const auto& use) {
     const test::StorePlace place(GetParam());

@@ -9,7 +9,8 @@
 //   DIR/ensemble.json   who speaks, and how loudly (qw/learn/ensemble.h)
 //   DIR/fit.json        what came out: the race, the verdicts, the metrics
 //   DIR/predictions.csv what all together predict, for each node
-//   DIR/search/         the race: trials.json, and run-<n> of each trial, without the models of the losers
+//   DIR/search/         the race: trials.json, and run-<n> of each trial, without the models of the losers;
+//                       with a store, of those that were trained or needed here
 //
 // Killed, it goes on when it is called again with the same options.
 #pragma once
@@ -51,6 +52,10 @@ struct FitBestOptions {
   double coverage = 0.9;                // of sets and intervals
   nlohmann::ordered_json data = {};     // how to load the data again: kept, not read
   std::string command = {};             // as it was written: kept, not read
+  // Where the trials are shared with all who ask for the same, each with a folder of its own: a file, or
+  // postgresql://host/database (qw/study/store.h). Empty: with nobody.
+  std::string store = {};
+  nlohmann::ordered_json data_in_store = {};  // the name of the data there; null: `data`
   // Told of every training, and several times in it; false stops all, and TrainingStopped is thrown.
   std::function<bool(const FitProgress&)> progress = {};
 };

@@ -6,6 +6,7 @@
 //
 //   config    what was trained: the data and the options that differ from the defaults, as JSON
 //   result    one row per config and run: metrics, time, device, or the error; written once
+//   file      files of such a training, for others to go on with
 //   claim     who is at work on what (in PostgreSQL worker 0: nobody yet)
 //   worker    who is there: claims of a process that died, or was silent for a minute, are free again
 //   study     sweeps by name, as they were asked for
@@ -42,6 +43,9 @@ struct Trial {
 // The primary validation metric of every trial that is done; NaN where it failed.
 using TrialScores = std::map<Trial, double>;
 
+// Files by their names.
+using TrialFiles = std::map<std::string, std::string>;
+
 // What the store keeps of a trial.
 struct StoredResult {
   RunResult result;    // of no meaning where there is an error
@@ -63,7 +67,9 @@ class ResultStore {
   // The number of what this request would train, whatever its runs and device are; new if need be.
   int64_t config_of(const TrainRequest& request);
   std::vector<int64_t> configs_of(const std::vector<TrainRequest>& requests);  // of many, at once
-  TrainRequest request_of(int64_t config);                                     // the other way
+  // Of options that are no request: objects with "data" among them.
+  std::vector<int64_t> configs_of_options(const std::vector<nlohmann::ordered_json>& options);
+  TrainRequest request_of(int64_t config);            // of configs_of; the other way
   nlohmann::ordered_json options_of(int64_t config);  // {"data": ..., options that differ from defaults}
 
   // The result of a trial; nothing when it is not done.
@@ -73,8 +79,10 @@ class ResultStore {
 
   // Of these, in this order, up to `most` that nobody has done or is at work on; they are now ours.
   std::vector<Trial> claim(const std::vector<Trial>& wanted, int64_t most);
-  // The claim is over. Where somebody else was faster, the result is theirs.
-  void put(const Trial& trial, const StoredResult& result);
+  // The claim is over. Where somebody else was faster, result and files are theirs.
+  void put(const Trial& trial, const StoredResult& result, const TrialFiles& files = {});
+  // A file that came with a result; nothing where there is none of this name.
+  std::optional<std::string> file(const Trial& trial, const std::string& name);
 
   // What the data of configs is when somebody loads it. Throws qw::Error where it was something else before.
   void check_data(const nlohmann::ordered_json& data, const nlohmann::ordered_json& fingerprint);

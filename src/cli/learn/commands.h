@@ -21,7 +21,9 @@ void add_reproduce_command(CLI::App& app, const GlobalOptions& global);
 void add_presets_command(CLI::App& app, const GlobalOptions& global);
 
 // How to load this data again, as config.json keeps it; and back, where a name alone will do.
-nlohmann::ordered_json data_json(const DataArguments& data);
+nlohmann::ordered_json data_json(DataArguments data);
+// The same with the paths as they were written: on other machines files may lie elsewhere.
+nlohmann::ordered_json data_as_written(const DataArguments& data);
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file);
 
 double peak_rss_mb();

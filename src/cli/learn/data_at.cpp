@@ -40,12 +40,15 @@ void DataAt::check(const std::vector<nlohmann::ordered_json>& data) const {
 }
 
 Dataset DataAt::load(const nlohmann::ordered_json& data) const {
-  DataArguments arguments = data_from_json(data, command_);
-  for (std::string* file : files_of(arguments)) {
+  return cli::load(here(data_from_json(data, command_)));
+}
+
+DataArguments DataAt::here(DataArguments data) const {
+  for (std::string* file : files_of(data)) {
     const auto found = paths_.find(*file);
     if (found != paths_.end()) *file = found->second;
   }
-  return cli::load(arguments);
+  return data;
 }
 
 }  // namespace qw::cli

@@ -1,4 +1,4 @@
-// --data-at of sweep and reproduce: files of the data where this machine has them.
+// --data-at of sweep, reproduce and fit: files of the data where this machine has them.
 #pragma once
 
 #include <map>
@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "qw/graph/dataset.h"
+#include "cli/command.h"
 
 namespace qw::cli {
 
 inline constexpr const char* kDataAtHelp =
-    "the data's own files where this machine has them: graph.csv=/scratch/graph.csv, as the sweep names them";
+    "the data's own files where this machine has them: graph.csv=/scratch/graph.csv, as all workers name "
+    "them";
 
 class DataAt {
  public:
@@ -22,6 +23,8 @@ class DataAt {
   void check(const std::vector<nlohmann::ordered_json>& data) const;
   // The "data" of a request.
   Dataset load(const nlohmann::ordered_json& data) const;
+  // The same data, its files where this machine has them.
+  DataArguments here(DataArguments data) const;
 
  private:
   std::string command_;

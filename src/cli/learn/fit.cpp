@@ -8,6 +8,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/learn/commands.h"
+#include "cli/learn/data_at.h"
 #include "cli/learn/report_nodes.h"
 #include "cli/learn/write_report.h"
 #include "cli/program.h"
@@ -30,6 +31,7 @@ struct FitArguments {
   std::string time = "5m";
   std::string out;
   std::string report;
+  std::vector<std::string> data_at;
 };
 
 // "90", "90s", "5m", "1.5h".
@@ -138,14 +140,25 @@ std::string fit_text(const Dataset& dataset, const FitBestResult& result, const 
   return text + fmt::format("predictions for all nodes: {}/predictions.csv\n", out);
 }
 
+// The data where this machine has it; its name in a store is what was written.
+DataArguments data_here(const FitArguments& arguments, FitBestOptions& options) {
+  if (arguments.options.store.empty() && !arguments.data_at.empty())
+    fail_usage("qw fit: --data-at is for workers that share a --store: name the files themselves");
+  const DataAt data_at("qw fit", arguments.data_at);
+  options.data_in_store = data_as_written(arguments.data);
+  data_at.check({options.data_in_store});
+  return data_at.here(arguments.data);
+}
+
 void fit_now(FitArguments& arguments, const GlobalOptions& global) {
   prepare_libtorch();
   if (arguments.out.empty()) fail_usage("qw fit: --out DIR says where the result goes");
   const std::string page = report_file("qw fit", arguments.report, arguments.out);
   FitBestOptions& options = arguments.options;
   options.seconds = parse_time(arguments.time);
-  const Dataset dataset = load(arguments.data);
-  options.data = data_json(arguments.data);
+  const DataArguments data = data_here(arguments, options);
+  const Dataset dataset = load(data);
+  options.data = data_json(data);
   options.command = command_line();
   options.spent = seconds_since_start();
   const Interrupt interrupt;
@@ -180,6 +193,11 @@ void add_fit_command(CLI::App& app, const GlobalOptions& global) {
             "so many trainings instead of a time: the same result every time; 0: by time");
   table.add("out", arguments->out, "DIR",
             "keep models, predictions and the race here; interrupted, the same command goes on");
+  table.add(
+      "store", options.store, "STORE",
+      "share the trainings with every qw fit of the same options, each with an --out of its own: a file "
+      "(SQLite), or postgresql://host/database for many machines");
+  table.add("data_at", arguments->data_at, "NAME=PATH", kDataAtHelp);
   std::vector<std::string> metrics;
   LearnOptions any;
   const FieldTable of_learning = learn_fields(any);

@@ -383,14 +383,17 @@ double peak_rss_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
-nlohmann::ordered_json data_json(const DataArguments& data) {
+nlohmann::ordered_json data_as_written(const DataArguments& data) {
   LoadOptions load = data.load;
-  std::string what = data.what;
-  if (std::filesystem::exists(what)) what = std::filesystem::absolute(what).string();
-  for (std::string* file : {&load.edges, &load.nodes, &load.split_file}) {
+  return {{"what", data.what}, {"load", load_fields(load, "qw").to_json()}};
+}
+
+nlohmann::ordered_json data_json(DataArguments data) {
+  if (std::filesystem::exists(data.what)) data.what = std::filesystem::absolute(data.what).string();
+  for (std::string* file : {&data.load.edges, &data.load.nodes, &data.load.split_file}) {
     if (!file->empty()) *file = std::filesystem::absolute(*file).string();
   }
-  return {{"what", what}, {"load", load_fields(load, "qw").to_json()}};
+  return data_as_written(data);
 }
 
 DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file) {

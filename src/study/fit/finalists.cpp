@@ -42,7 +42,8 @@ std::vector<NodeId> validation_nodes(const Race& race, const std::vector<int64_t
 std::vector<double> validation_of(const Race& race, size_t candidate, const std::vector<int64_t>& folds) {
   std::vector<double> all;
   for (const int64_t fold : folds) {
-    const std::vector<double> some = read_validation(race.folder_of(*race.find(candidate, fold)));
+    const std::vector<double> some =
+        read_validation(race.folder_with(*race.find(candidate, fold), {"validation.safetensors"}));
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "core/file.h"
@@ -20,6 +21,7 @@
 #include "study/fit/leakage.h"
 #include "study/fit/learning_curve.h"
 #include "study/fit/selection.h"
+#include "study/fit/shared_trials.h"
 
 namespace qw {
 namespace {
@@ -69,22 +71,30 @@ Scores scores_of(const Dataset& dataset, const std::vector<NodeId>& nodes,
   return scores;
 }
 
-// Run `to` of `folder` is what `from` was: its files, under its new number.
-void adopt(const std::filesystem::path& from, const std::filesystem::path& folder, int64_t to) {
+// Run `to` of `folder` is what the trial was: its files, under its new number.
+void adopt(const Race& race, const RacedTrial& trial, const std::filesystem::path& folder, int64_t to) {
+  const std::vector<std::string> names{"model.safetensors", "model.json",    "flow.safetensors",
+                                       "calibration.json",  "metrics.jsonl", "validation.safetensors"};
+  std::vector<std::string> needed = names;
+  needed.emplace_back("summary.json");
+  const std::filesystem::path from = race.folder_with(trial, needed);
   const std::filesystem::path here = run_folder(folder, to);
   std::filesystem::create_directories(here);
   Json summary = read_json(from / "summary.json");
   summary["run"] = to;
   const std::string text = json_text(summary, 2) + "\n";
+  const Json request = to_json(race.request_of(race.candidates()[trial.candidate]));
+  const std::string config = json_text(request, 2) + "\n";
   Manifest manifest(here);
-  for (const char* name : {"model.safetensors", "model.json", "flow.safetensors", "calibration.json",
-                           "metrics.jsonl", "config.json", "validation.safetensors"}) {
+  for (const std::string& name : names) {
     if (!std::filesystem::exists(from / name)) continue;
     std::filesystem::copy_file(from / name, here / name, std::filesystem::copy_options::overwrite_existing);
     manifest.add(name);
   }
+  manifest.add("config.json", config);
   manifest.add("summary.json", text);
   manifest.write();
+  write_file_atomically(here / "config.json", config);
   write_file_atomically(here / "summary.json", text);
 }
 
@@ -166,7 +176,7 @@ class Assembly {
     std::vector<int64_t> runs;
     for (int64_t fold = 0; fold < finalists_.folds(); ++fold) {
       const auto run = static_cast<int64_t>(splits_.size());
-      adopt(race_.folder_of(*race_.find(finalists_.places()[k], fold)), folder_, run);
+      adopt(race_, *race_.find(finalists_.places()[k], fold), folder_, run);
       splits_.push_back(race_.split_of_fold(fold));
       runs.push_back(run);
     }
@@ -277,7 +287,9 @@ FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
   const auto seed = static_cast<uint32_t>(seed_of_run(request, 0));
   const std::vector<Split> folds = make_folds(dataset.targets, given, seed);
   const bool finished = std::filesystem::exists(folder / "fit.json");
-  Race race(dataset, folds, options, folder);
+  const std::unique_ptr<SharedTrials> shared =
+      finished || options.store.empty() ? nullptr : open_shared_trials(dataset, options);
+  Race race(dataset, folds, options, folder, shared.get());
   if (finished) return finished_result(race, options, folder);
   race.run();
   FitBestResult result;

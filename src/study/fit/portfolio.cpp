@@ -74,6 +74,13 @@ const char* suffix(Variant variant) {
 
 }  // namespace
 
+nlohmann::ordered_json to_json(const Candidate& candidate) {
+  return {{"family", candidate.family},
+          {"variant", static_cast<int>(candidate.variant)},
+          {"options", candidate.options},
+          {"repeat", candidate.repeat}};
+}
+
 std::string Candidate::name() const {
   std::vector<std::string> parts;
   for (const auto& [option, value] : options.items()) {

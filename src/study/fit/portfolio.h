@@ -27,6 +27,9 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
+// Without its name.
+nlohmann::ordered_json to_json(const Candidate& candidate);
+
 // What a graph's race may try.
 class Portfolio {
  public:

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
+#include <numeric>
+#include <set>
 
 #include "core/file.h"
 #include "core/json.h"
 #include "learn/run_files.h"
 #include "qw/core/error.h"
-#include "qw/learn/memory_plan.h"
 #include "study/fit/folds.h"
 
 namespace qw {
@@ -21,8 +21,6 @@ using Json = nlohmann::ordered_json;
 
 // Of the time or the trials, before the best are trained on all folds; where there is one fold.
 constexpr double kExploring = 0.5, kExploringOneFold = 0.85;
-constexpr double kMostOfOne = 0.125;            // of the time, for one training
-constexpr double kMostMemory = 0.8;             // of what there is
 constexpr size_t kLeading = 3, kConfirmed = 6;  // of the best: before and after those that verdicts ask for
 constexpr int64_t kMostRepeats = 3;             // of the winner
 constexpr int kFamiliesSampled = 3, kSamplesEach = 2;
@@ -32,13 +30,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Json to_json(const Candidate& candidate) {
-  return {{"family", candidate.family},
-          {"variant", static_cast<int>(candidate.variant)},
-          {"options", candidate.options},
-          {"repeat", candidate.repeat}};
-}
-
 Candidate candidate_from(const Json& json) {
   return {json.at("family").get<std::string>(), static_cast<Variant>(json.at("variant").get<int>()),
           json.at("options"), json.at("repeat").get<int64_t>()};
@@ -46,20 +37,25 @@ Candidate candidate_from(const Json& json) {
 
 // What the race depends on: another one does not go on in the same folder.
 Json asked_for(const FitBestOptions& options) {
-  return {{"metric", options.metric},
-          {"split", options.split},
-          {"seed", options.seed},
-          {"device", options.device},
-          {"scale_features", options.scale_features}};
+  Json asked{{"metric", options.metric},
+             {"split", options.split},
+             {"seed", options.seed},
+             {"device", options.device},
+             {"scale_features", options.scale_features}};
+  if (!options.store.empty()) {
+    asked["shared"] = {{"trials", options.trials}, {"seconds", options.trials > 0 ? 0 : options.seconds}};
+  }
+  return asked;
 }
 
 }  // namespace
 
 Race::Race(const Dataset& dataset, const std::vector<Split>& folds, const FitBestOptions& options,
-           const std::filesystem::path& folder)
+           const std::filesystem::path& folder, SharedTrials* shared)
     : dataset_(dataset),
       folds_(folds),
       options_(options),
+      shared_(shared),
       folder_(folder / "search"),
       data_(fingerprint_json(fingerprint(remember(dataset, {folds.front()}, options.split)))),
       portfolio_(dataset, pool_of(folds.front()), static_cast<uint64_t>(options.seed)),
@@ -73,6 +69,15 @@ double Race::seconds() const { return spent_before_ + now() - begin_; }
 
 std::filesystem::path Race::folder_of(const RacedTrial& trial) const {
   return run_folder(folder_, trial.run);
+}
+
+// Not those that an earlier call came to later.
+size_t Race::candidates_tried() const {
+  std::set<size_t> tried;
+  for (const RacedTrial& trial : trials_) {
+    if (trial.counts) tried.insert(trial.candidate);
+  }
+  return tried.size();
 }
 
 int64_t Race::trials_done() const {
@@ -144,6 +149,11 @@ bool Race::too_late() const {
 }
 
 void Race::run() {
+  if (shared_ != nullptr) {
+    std::vector<size_t> begun(trials_.size());
+    std::iota(begun.begin(), begun.end(), size_t{0});
+    learn_of_others(begun);
+  }
   Batch first;
   for (const Candidate& candidate : portfolio_.first()) first.push_back({candidate, 0});
   run_batch(first);
@@ -198,7 +208,7 @@ Race::Batch Race::next_samples() {
   const size_t leading = std::min<size_t>(kFamiliesSampled, families.size());
   for (size_t k = 0; k < leading; ++k) draw(families[k], kSamplesEach);
   if (families.size() > leading)
-    draw(families[leading + candidates_.size() % (families.size() - leading)], 1);
+    draw(families[leading + candidates_tried() % (families.size() - leading)], 1);
   return batch;
 }
 
@@ -293,124 +303,6 @@ size_t Race::trial_of(const Wanted& wanted) {
   return trials_.size() - 1;
 }
 
-TrainRequest Race::request_of(const Candidate& candidate) const {
-  TrainRequest request;
-  request.data = options_.data;
-  request.command = options_.command;
-  request.device = options_.device;
-  request.scale_features = options_.scale_features;
-  request.split = options_.split;
-  request.seed = options_.seed;
-  request.coverage = options_.coverage;
-  request.learn.metric = options_.metric;
-  set_options(request, candidate.options, "qw fit");
-  return request;
-}
-
-bool Race::fits(const TrainRequest& request) const {
-  const int64_t available = device_memory(device_of(request));
-  if (available <= 0) return true;
-  const MemoryPlan plan = memory_plan(training_size(dataset_, request), request, available);
-  return static_cast<double>(plan.total()) <= kMostMemory * static_cast<double>(available);
-}
-
-void Race::run_batch(const Batch& batch) {
-  std::vector<size_t> all;
-  int64_t room = options_.trials > 0 ? options_.trials - trials_done() : std::numeric_limits<int64_t>::max();
-  for (const Wanted& wanted : batch) {
-    if (room <= 0 || is_over(1.0)) break;
-    const size_t trial = trial_of(wanted);
-    if (trials_[trial].counts || std::find(all.begin(), all.end(), trial) != all.end()) continue;
-    all.push_back(trial);
-    --room;
-  }
-  std::vector<size_t> queue;
-  for (const size_t trial : all) {
-    if (!trials_[trial].done) queue.push_back(trial);
-  }
-  if (!queue.empty()) {
-    write_index();
-    train(std::move(queue));
-  }
-  for (const size_t trial : all) trials_[trial].counts = trials_[trial].done;
-}
-
-void Race::train(std::vector<size_t> queue) {
-  std::map<int64_t, size_t> of_run;
-  std::map<int64_t, double> began;
-  for (const size_t trial : queue) of_run[trials_[trial].run] = trial;
-  std::reverse(queue.begin(), queue.end());  // taken from the back
-  const bool by_time = options_.trials == 0;
-  const auto finish = [&](int64_t run, double score) {
-    RacedTrial& trial = trials_[of_run.at(run)];
-    trial.done = true;
-    trial.score = score;
-    write_index();
-    if (!tell()) interrupted_ = true;
-  };
-  TrainingFeed feed;
-  feed.take = [&](int64_t most) {
-    std::vector<Training> taken;
-    while (!queue.empty() && static_cast<int64_t>(taken.size()) < most && !interrupted_ && !too_late()) {
-      const RacedTrial& trial = trials_[queue.back()];
-      const TrainRequest request = request_of(candidates_[trial.candidate]);
-      const bool together = taken.empty() || options_.device == "cpu" ||
-                            (request.model == taken.front().request.model &&
-                             request.learn.solver == taken.front().request.learn.solver);
-      if (!together) break;
-      queue.pop_back();
-      if (!fits(request)) {
-        finish(trial.run, std::numeric_limits<double>::quiet_NaN());
-        continue;
-      }
-      began[trial.run] = now();
-      taken.push_back({request, trial.run});
-    }
-    return taken;
-  };
-  feed.done = [&](const Training& training, const RunResult& result) {
-    step_seconds_ = std::max(step_seconds_, result.step_ms / 1e3);
-    const double metric = result.val.empty() ? std::nan("") : result.val.front().second;
-    finish(training.run, higher_is_better(options_.metric) ? metric : -metric);
-  };
-  feed.failed = [&](const Training& training, const std::string&) {
-    finish(training.run, std::numeric_limits<double>::quiet_NaN());
-  };
-  feed.epoch = [&](const Training&, const EpochRecord& record, const Trainer&) {
-    constexpr int64_t kEpochsBetween = 10;
-    if (record.epoch % kEpochsBetween == 0 && !tell()) interrupted_ = true;
-    return !interrupted_;
-  };
-  if (by_time) {
-    feed.enough = [&](const Training& training, const EpochRecord&) {
-      return too_late() || now() - began.at(training.run) > kMostOfOne * options_.seconds;
-    };
-  }
-  const KeptSearch search{folder_, scaling_, [&](const Training& training) {
-                            return split_of_fold(trials_.at(of_run.at(training.run)).fold);
-                          }};
-  train_all(dataset_, options_.device, search, feed);
-  if (by_time && too_late()) out_of_time_ = true;
-}
-
-bool Race::tell() {
-  if (!options_.progress) return true;
-  FitProgress progress;
-  const RacedTrial* best = nullptr;
-  for (const RacedTrial& trial : trials_) {
-    progress.trials += trial.done;
-    if (trial.done && trial.fold == 0 && (best == nullptr || trial.score > best->score)) best = &trial;
-  }
-  if (best != nullptr && !std::isnan(best->score)) {
-    progress.best = candidates_[best->candidate].name();
-    progress.score = best->score * (higher_is_better(options_.metric) ? 1 : -1);
-  }
-  const bool by_time = options_.trials == 0;
-  progress.seconds_left = by_time ? std::max(0.0, options_.seconds - seconds()) : std::nan("");
-  progress.trials_left = by_time ? -1 : options_.trials - progress.trials;
-  return options_.progress(progress);
-}
-
 void Race::load_index() {
   const std::filesystem::path file = folder_ / "trials.json";
   if (!std::filesystem::exists(file)) return;
@@ -427,7 +319,7 @@ void Race::load_index() {
     spent_before_ = document.at("seconds").get<double>();
     for (const Json& row : document.at("trials")) {
       const size_t trial = trial_of({candidate_from(row), row.at("fold").get<int64_t>()});
-      trials_[trial].done = row.at("done").get<bool>();
+      trials_[trial].done = shared_ == nullptr && row.at("done").get<bool>();  // else the store knows
       trials_[trial].score = row.at("score").is_number() ? row.at("score").get<double>() : std::nan("");
     }
   } catch (const nlohmann::json::exception&) {

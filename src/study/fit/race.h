@@ -11,6 +11,7 @@
 #include "qw/learn/run.h"
 #include "qw/study/fit_best.h"
 #include "study/fit/portfolio.h"
+#include "study/fit/shared_trials.h"
 
 namespace qw {
 
@@ -29,9 +30,9 @@ struct RacedTrial {
 
 class Race {
  public:
-  // Goes on with what `folder` has. Everything must outlive it.
+  // Goes on with what `folder` has. Everything must outlive it. `shared`: others race, too; null: nobody.
   Race(const Dataset& dataset, const std::vector<Split>& folds, const FitBestOptions& options,
-       const std::filesystem::path& folder);
+       const std::filesystem::path& folder, SharedTrials* shared);
 
   // Until the end. Throws TrainingStopped.
   void run();
@@ -53,6 +54,9 @@ class Race {
   // Over these folds; NaN without one.
   double mean_score(size_t candidate) const;
   std::filesystem::path folder_of(const RacedTrial& trial) const;
+  // The same, with these files of it also where another process did the trial.
+  std::filesystem::path folder_with(const RacedTrial& trial, const std::vector<std::string>& names) const;
+  TrainRequest request_of(const Candidate& candidate) const;
   int64_t trials_done() const;
   double seconds() const;  // since the beginning, earlier calls included
 
@@ -62,6 +66,11 @@ class Race {
     int64_t fold;
   };
   using Batch = std::vector<Wanted>;
+  // Places in trials().
+  struct Queue {
+    std::vector<size_t> ours;
+    std::vector<size_t> free;  // which others may take, too
+  };
 
   void explore();
   // Each adds to what is known; none does when there is nothing left to do for it.
@@ -71,11 +80,20 @@ class Race {
   void sample_more();
   Batch next_samples();
   std::vector<size_t> ranked(int64_t fold) const;  // candidates that did this fold, best first
+  size_t candidates_tried() const;
   void run_batch(const Batch& batch);
-  void train(std::vector<size_t> queue);
+  void train(Queue queue);
+  std::vector<Training> take(Queue& queue, int64_t most);
+  bool go_together(const TrainRequest& one, const TrainRequest& other) const;
+  void finish(size_t place, StoredResult result);
+  void set_score(RacedTrial& trial, double metric) const;
+  // With others.
+  void train_shared(std::vector<size_t> lacking);
+  void claim(Queue& queue, int64_t most);
+  void learn_of_others(std::vector<size_t>& lacking);
+  SharedTrial shared_trial(const RacedTrial& trial) const;
   size_t place_of(const Candidate& candidate);
   size_t trial_of(const Wanted& wanted);
-  TrainRequest request_of(const Candidate& candidate) const;
   bool fits(const TrainRequest& request) const;
   bool is_over(double share) const;  // of the time or the trials
   bool too_late() const;             // to go on training
@@ -86,6 +104,7 @@ class Race {
   const Dataset& dataset_;
   const std::vector<Split>& folds_;
   const FitBestOptions& options_;
+  SharedTrials* shared_;
   std::filesystem::path folder_;
   nlohmann::ordered_json data_;  // its fingerprint: other data does not go on in this folder
   Portfolio portfolio_;
@@ -95,7 +114,8 @@ class Race {
   std::map<std::string, int64_t> samples_;  // drawn from each family
   double spent_before_ = 0;
   double begin_ = 0;
-  double step_seconds_ = 0;  // of the slowest training so far
+  double step_seconds_ = 0;                 // of the slowest training so far
+  std::map<size_t, double> trained_since_;  // trials at work
   bool out_of_time_ = false, interrupted_ = false;
 };
 
