@@ -9,9 +9,10 @@
 namespace {
 
 // LibTorch gives every tensor back to the C library, which by default unmaps large blocks at once: each epoch
-// would fault all its memory in again. Keep it instead.
+// would fault all its memory in again. Keep it instead; but what is larger is a tensor, which is kept
+// elsewhere (ops/kept_memory.h), or an array of a large graph on its way to one.
 void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, -1);
 }
 
