@@ -1,5 +1,6 @@
 #include "comm/counted.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace qw {
@@ -20,8 +21,11 @@ void CountedComm::count(int64_t bytes, const Call& call) {
 
 void CountedComm::exchange(const at::Tensor& received, at::IntArrayRef received_rows, const at::Tensor& sent,
                            at::IntArrayRef sent_rows) {
-  const int64_t kept = sent.size(0) == 0 ? 0 : sent_rows[rank()] * bytes_of(sent) / sent.size(0);
-  count(bytes_of(sent) - kept, [&] { of_.exchange(received, received_rows, sent, sent_rows); });
+  const int64_t row = sent.size(0) == 0 ? 0 : bytes_of(sent) / sent.size(0);
+  const int64_t bytes = bytes_of(sent) - sent_rows[rank()] * row;
+  count(bytes, [&] { of_.exchange(received, received_rows, sent, sent_rows); });
+  traffic_.exchanged += bytes;
+  traffic_.widest = std::max(traffic_.widest, row);
 }
 
 at::Tensor CountedComm::gather(const at::Tensor& mine, at::IntArrayRef rows) {

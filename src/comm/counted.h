@@ -7,9 +7,11 @@ namespace qw {
 
 // Of one process since it began.
 struct Traffic {
-  int64_t calls = 0;   // each waits for the others once
-  int64_t bytes = 0;   // that it sent to others
-  double seconds = 0;  // that calls took, waiting included
+  int64_t calls = 0;      // each waits for the others once
+  int64_t bytes = 0;      // that it sent to others
+  int64_t exchanged = 0;  // of these, rows of exchanges
+  int64_t widest = 0;     // bytes of the widest such row
+  double seconds = 0;     // that calls took, waiting included
 };
 
 // Does what `of` does, which must outlive it.
@@ -18,6 +20,7 @@ class CountedComm : public Comm {
   explicit CountedComm(Comm& of) : of_(of) {}
 
   const Traffic& traffic() const { return traffic_; }
+  void forget_widest() { traffic_.widest = 0; }
 
   int rank() const override { return of_.rank(); }
   int size() const override { return of_.size(); }

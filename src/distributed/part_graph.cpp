@@ -1,5 +1,6 @@
 #include "distributed/part_graph.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -36,14 +37,14 @@ class HaloRows : public RowExchange {
 struct Rows {
   std::vector<int64_t> offsets;  // [own + 1]
   std::vector<NodeId> columns;   // rows of the part
-  std::vector<EdgeId> edges;     // of the part
+  std::vector<EdgeId> edges;     // of the part; empty for who does not ask
 };
 
 enum class Direction { kBoth, kIn, kOut };
 
 // Edges stand by (head, tail): what a row gathers over edges whose tail it is has lower columns than the
 // rest.
-Rows rows_of(const Part& part, Direction direction) {
+Rows rows_of(const Part& part, Direction direction, bool with_edges) {
   const int64_t own = part.own();
   const auto for_entries = [&](const auto& put) {
     for (size_t e = 0; e < part.heads.size() && direction != Direction::kIn; ++e) {
@@ -59,31 +60,33 @@ Rows rows_of(const Part& part, Direction direction) {
   for_entries([&](NodeId row, NodeId, EdgeId) { ++rows.offsets[row + 1]; });
   std::partial_sum(rows.offsets.begin(), rows.offsets.end(), rows.offsets.begin());
   rows.columns.resize(rows.offsets.back());
-  rows.edges.resize(rows.offsets.back());
+  rows.edges.resize(with_edges ? rows.columns.size() : 0);
   std::vector<int64_t> next(rows.offsets.begin(), rows.offsets.end() - 1);
   for_entries([&](NodeId row, NodeId column, EdgeId edge) {
-    rows.columns[next[row]] = column;
-    rows.edges[next[row]++] = edge;
+    if (with_edges) rows.edges[next[row]] = edge;
+    rows.columns[next[row]++] = column;
   });
   return rows;
 }
 
 // Where a node has no edge to itself, an entry on the diagonal.
-Rows with_diagonal(const Rows& rows, const Part& part) {
+Rows with_diagonal(const Rows& rows, const Part& part, bool with_edges) {
   Rows result;
   result.offsets.push_back(0);
+  result.columns.reserve(rows.columns.size() + part.own());
+  if (with_edges) result.edges.reserve(result.columns.capacity());
   for (int64_t row = 0; row < part.own(); ++row) {
     const int64_t number = part.begin + row;
     bool done = false;
     const auto add = [&](NodeId column, EdgeId edge) {
       result.columns.push_back(column);
-      result.edges.push_back(edge);
+      if (with_edges) result.edges.push_back(edge);
     };
     for (int64_t at = rows.offsets[row]; at < rows.offsets[row + 1]; ++at) {
       const int64_t column = part.new_number(rows.columns[at]);
       if (!done && column > number) add(static_cast<NodeId>(row), kNoEdge);
       done = done || column >= number;
-      add(rows.columns[at], rows.edges[at]);
+      add(rows.columns[at], with_edges ? rows.edges[at] : kNoEdge);
     }
     if (!done) add(static_cast<NodeId>(row), kNoEdge);
     result.offsets.push_back(static_cast<int64_t>(result.columns.size()));
@@ -130,8 +133,9 @@ class PartGraph : public GraphMatrices {
     made.values = in.weights;
     made.pattern.transposed_values = out.weights;
     if (kind == kMean) {  // row i of the transpose has a_ji / sum_j
-      made.values = divided(in.weights, sums.index_select(0, row_of(in)));
-      made.pattern.transposed_values = divided(out.weights, sums.index_select(0, out.columns));
+      made.values = changed(in, sums, [](auto w, auto row, auto) { return row == 0 ? row : w / row; });
+      made.pattern.transposed_values =
+          changed(out, sums, [](auto w, auto, auto column) { return column == 0 ? column : w / column; });
     } else if (kind != kAdjacency) {
       const at::Tensor scales = at::where(sums <= 0, at::zeros({}, options_), 1 / at::sqrt(sums));
       made.values = scaled(in, scales);
@@ -140,9 +144,9 @@ class PartGraph : public GraphMatrices {
     return made;
   }
 
-  Rows rows(Direction direction, bool loops) const {
-    Rows plain = rows_of(part_, direction);
-    return loops ? with_diagonal(plain, part_) : plain;
+  Rows rows(Direction direction, bool loops, bool with_edges) const {
+    Rows plain = rows_of(part_, direction, with_edges);
+    return loops ? with_diagonal(plain, part_, with_edges) : plain;
   }
 
   // Of a matrix whose entries get a gradient each: square, with the rows of the halo empty.
@@ -153,7 +157,7 @@ class PartGraph : public GraphMatrices {
   const Square& square(bool loops) {
     std::optional<Square>& kept = squares_[loops];
     if (kept) return *kept;
-    const Rows own = rows(part_.directed ? Direction::kIn : Direction::kBoth, loops);
+    const Rows own = rows(part_.directed ? Direction::kIn : Direction::kBoth, loops, true);
     const int64_t all = part_.own() + std::ssize(part_.halo), edges = std::ssize(part_.heads);
     std::vector<int64_t> offsets = own.offsets, of_edge;
     offsets.resize(all + 1, own.offsets.back());
@@ -244,7 +248,7 @@ class PartGraph : public GraphMatrices {
   }
 
   Entries entries(Direction direction, bool loops) const {
-    const Rows rows = this->rows(direction, loops);
+    const Rows rows = this->rows(direction, loops, !part_.weights.empty());
     at::Tensor weights = at::ones({static_cast<int64_t>(rows.columns.size())}, options_);
     if (!part_.weights.empty()) {
       std::vector<double> given;
@@ -260,15 +264,27 @@ class PartGraph : public GraphMatrices {
     return rows_->beside(ops::row_sums(in.offsets, in.weights).unsqueeze(1)).squeeze(1);
   }
 
-  static at::Tensor row_of(const Entries& entries) { return at::repeat_interleave(entries.offsets.diff()); }
-
-  static at::Tensor divided(const at::Tensor& values, const at::Tensor& sums) {
-    return at::where(sums == 0, at::zeros({}, values.options()), values / sums);
-  }
-
   // The two scales first, as normalise() does: both ends of an edge have the same bits.
   static at::Tensor scaled(const Entries& of, const at::Tensor& scales) {
-    return of.weights * (scales.index_select(0, row_of(of)) * scales.index_select(0, of.columns)) + 0;
+    return changed(of, scales, [](auto w, auto row, auto column) { return w * (row * column) + 0; });
+  }
+
+  // What `change` makes of each weight and of what its row and its column have. One by one: a list of the
+  // rows of all entries would be larger than the matrix.
+  template <class Change>
+  static at::Tensor changed(const Entries& of, const at::Tensor& by_row, const Change& change) {
+    const at::Tensor result = at::empty_like(of.weights);
+    const auto* offsets = of.offsets.data_ptr<int64_t>();
+    const auto* column = of.columns.data_ptr<int32_t>();
+    AT_DISPATCH_FLOATING_TYPES(result.scalar_type(), "changed", [&] {
+      const auto *weight = of.weights.data_ptr<scalar_t>(), *has = by_row.data_ptr<scalar_t>();
+      auto* out = result.data_ptr<scalar_t>();
+      for (int64_t row = 0; row + 1 < of.offsets.size(0); ++row) {
+        for (int64_t at = offsets[row]; at < offsets[row + 1]; ++at)
+          out[at] = change(weight[at], has[row], has[column[at]]);
+      }
+    });
+    return result;
   }
 
   Comm& parts_;

@@ -185,7 +185,10 @@ class OnePart {
     const Scores all = part.in_order(own);
     std::optional<FlowSummary> summary;
     EdgeFlow flow;
-    if (learner.flow() != nullptr) flow = gathered_flow(part, *learner.flow(), summary);
+    if (learner.flow() != nullptr) {
+      learner.flow()->drop_moments();  // room for the flow of all parts
+      flow = gathered_flow(part, *learner.flow(), summary);
+    }
     if (!is_first()) return std::nullopt;
     const Split& split = of_run.labels.split;
     const Scores scores = of_run.scaling.undo(all);

@@ -221,6 +221,8 @@ std::vector<Buffer> Flow::moments() const {
   return {{"flow.first", first_moment_}, {"flow.second", second_moment_}};
 }
 
+void Flow::drop_moments() { first_moment_ = second_moment_ = at::empty({0}, values_.options()); }
+
 void Flow::changed(int64_t steps) {
   options_.step.step = steps;
   stale_ = true;

@@ -20,6 +20,8 @@ TEST(CountedComm, CountsWhatGoesToOthers) {
     comm.broadcast(at::zeros({4}, at::kLong), 1);
     EXPECT_EQ(comm.traffic().bytes, 128 + (comm.rank() == 1 ? 2 * 4 * 8 : 0));
     comm.barrier();
+    EXPECT_EQ(comm.traffic().exchanged, 48);
+    EXPECT_EQ(comm.traffic().widest, 3 * 4);
     EXPECT_EQ(comm.traffic().calls, 4);
     EXPECT_GT(comm.traffic().seconds, 0);
   });

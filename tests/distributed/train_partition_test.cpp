@@ -1,15 +1,9 @@
 // A training over parts is that of the whole graph: the same numbers but for the order of sums, and the same
 // bits for any number of processes and after any interruption.
-#include "distributed/train_partition.h"
-
 #include <gmock/gmock.h>
 
-#include <map>
-
-#include "comm/group.h"
-#include "core/file.h"
+#include "distributed/parts.h"
 #include "qw/core/random.h"
-#include "qw/data/make_partition.h"
 #include "qw/graph/generators.h"
 #include "support/support.h"
 
@@ -17,11 +11,11 @@ namespace qw {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Cut {
-  std::string method = "range";
-  int64_t parts = 4;
-};
+using test::cut;
+using test::Cut;
+using test::files_of;
+using test::Outcome;
+using test::train_on;
 
 struct Data {
   bool directed = false, sparse = false, values = false, weighted = false;
@@ -101,49 +95,6 @@ TrainRequest request_of(const Case& each) {
   request.split = "random:train=0.5,val=0.25";
   request.baselines = "none";
   return request;
-}
-
-PartitionManifest cut(const Dataset& data, const Cut& how, const fs::path& out) {
-  PartitionOptions options;
-  options.parts = how.parts;
-  options.method = how.method;
-  if (how.method == "range") options.align = 1;
-  std::vector<std::string> notes;
-  make_partition(data, options, out, notes);
-  return open_partition(out);
-}
-
-struct Outcome {
-  std::vector<RunResult> results;
-  std::vector<EpochRecord> history;
-  bool stopped = false;
-};
-
-// Stops after `most` epochs, where that is not negative.
-Outcome train_on(int processes, const PartitionManifest& manifest, const TrainRequest& request,
-                 const fs::path& folder, int64_t most = -1) {
-  Outcome outcome;
-  const Dataset labels = labels_of_partition(manifest);
-  test::Group().run(processes, [&](Comm& comm) {
-    const auto results =
-        train_partition(comm, {manifest, labels, request, folder, {}, [&](const TrainProgress& progress) {
-                                 outcome.history.push_back(progress.record);
-                                 return most < 0 || std::ssize(outcome.history) < most;
-                               }});
-    if (comm.rank() != 0) return;
-    outcome.stopped = !results.has_value();
-    if (results) outcome.results = *results;
-  });
-  return outcome;
-}
-
-std::map<std::string, std::string> files_of(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const char* name : {"run-0/model.safetensors", "run-0/predictions.csv", "run-0/metrics.jsonl",
-                           "run-0/flow.safetensors", "run-0/calibration.json", "split.csv"}) {
-    if (fs::exists(folder / name)) files[name] = read_file(folder / name);
-  }
-  return files;
 }
 
 std::vector<Case> cases() {

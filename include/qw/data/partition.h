@@ -123,6 +123,14 @@ bool is_partition(const std::filesystem::path& folder);
 PartitionManifest open_partition(const std::filesystem::path& folder);
 Part open_part(const PartitionManifest& manifest, int64_t number);
 
+// What is known of a part without reading it: of its file only the head and a few numbers are looked at, so
+// that its bytes are not compared with their checksum.
+struct PartOutline {
+  std::vector<int64_t> received;  // [P]: rows of its halo that each part owns
+  int64_t stored_features = 0;    // numbers: all of them, or the non-zeros
+};
+PartOutline outline_of(const PartitionManifest& manifest, int64_t number);
+
 // What was read of a part need not stay in memory: it is read again when it is looked at.
 void release_memory(const Part& part);
 

@@ -102,6 +102,7 @@ class Flow {
   int64_t steps() const { return options_.step.step; }
   void set_steps(int64_t steps) { options_.step.step = steps; }
   void changed(int64_t steps);  // after its state was overwritten by that of so many steps
+  void drop_moments();          // takes no step any more
 
  private:
   // Of the carriers begin .. end; measures [3] as flow_step_ has them.

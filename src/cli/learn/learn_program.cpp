@@ -30,7 +30,7 @@ void add_learn_commands(CLI::App& app, const GlobalOptions& global) {
 }
 
 void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, -1);
 }
 

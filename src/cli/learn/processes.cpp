@@ -55,6 +55,18 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
   return join(*place, all, static_cast<double>(options.wait));
 }
 
+void require_parts(const PartitionManifest& manifest, int64_t processes) {
+  if (processes <= manifest.count()) return;
+  fail_usage(fmt::format("{} has {} parts, too few for {} processes", manifest.folder.string(),
+                         manifest.count(), processes));
+}
+
+int count_processes(const ProcessOptions& options) {
+  const std::optional<Place> place = place_from_environment();
+  if (options.processes > 0) return static_cast<int>(options.processes);
+  return place ? place->size : 1;
+}
+
 bool has_several_processes(const ProcessOptions& options) {
   const std::optional<Place> place = place_from_environment();
   return options.processes > 1 || (place && place->size > 1);
@@ -62,14 +74,9 @@ bool has_several_processes(const ProcessOptions& options) {
 
 std::unique_ptr<Comm> join_processes_of(const PartitionManifest& manifest, const ProcessOptions& options,
                                         const GlobalOptions& global) {
-  const auto check = [&](int64_t processes) {
-    if (processes <= manifest.count()) return;
-    fail_usage(fmt::format("{} has {} parts, too few for {} processes", manifest.folder.string(),
-                           manifest.count(), processes));
-  };
-  check(options.processes);
+  require_parts(manifest, options.processes);
   std::unique_ptr<Comm> comm = join_processes(options, {{"partition", manifest.id}}, global);
-  check(comm->size());
+  require_parts(manifest, comm->size());
   return comm;
 }
 

@@ -26,6 +26,11 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
 std::unique_ptr<Comm> join_processes_of(const PartitionManifest& manifest, const ProcessOptions& options,
                                         const GlobalOptions& global);
 
+// Throws qw::UsageError unless each has a part.
+void require_parts(const PartitionManifest& manifest, int64_t processes);
+
+// How many there are, or will be.
+int count_processes(const ProcessOptions& options);
 // Whether there are more than this process, or will be.
 bool has_several_processes(const ProcessOptions& options);
 

@@ -45,6 +45,7 @@ struct TrainArguments {
   std::string presets;
   std::string report;
   bool dry_run = false;
+  std::string machine;
   ProcessOptions processes;
 };
 
@@ -313,7 +314,6 @@ bool goes_by_parts(const TrainArguments& arguments, const std::string& partition
   }
   std::string joined = needs_joined_graph(arguments.request);
   if (arguments.preset == kAutomatic) joined = "--preset auto";
-  if (arguments.dry_run) joined = "--dry-run";
   const std::string option = given_option(data_from_json(arguments.request.data, "config.json").load);
   if (!option.empty()) joined = option;
   if (joined.empty()) return true;
@@ -356,12 +356,51 @@ void train_parts(const CLI::App& command, TrainArguments& arguments, const std::
   if (speaks) show_results(labels, arguments, results, global.json);
 }
 
+// Machines for a plan; the first of the known ones where none is named.
+Machine machine_of(const TrainArguments& arguments) {
+  return machine_named(arguments.machine.empty() ? known_machines().front() : arguments.machine);
+}
+
+void plan_parts(const CLI::App& command, TrainArguments& arguments, const std::string& partition,
+                const GlobalOptions& global) {
+  const int processes = count_processes(arguments.processes);
+  const PartitionManifest manifest = open_partition(partition);
+  require_parts(manifest, processes);
+  suit_request(command, labels_of_partition(manifest), arguments);
+  const PartedGraph graph = parted_graph(manifest, arguments.request);
+  print_dry_run(graph, arguments.request, processes, machine_of(arguments), global.json);
+}
+
+// A graph that is not here has nothing but its size.
+void plan_size(const CLI::App& command, const TrainArguments& arguments, const GlobalOptions& global) {
+  const std::string& size = arguments.data.what;
+  if (!arguments.dry_run)
+    fail_usage("qw train: size:... is a graph that is not here; --dry-run plans its training");
+  for (const char* option : {"split", "split_file", "split_column"})
+    if (is_written(command, option))
+      fail_usage("qw train: a graph of which only the size is known has no split; give train= and val=");
+  const std::string option = given_option(arguments.data.load);
+  if (!option.empty()) fail_usage(fmt::format("qw train: {} reads data, and size:... has none", option));
+  if (arguments.preset == kAutomatic)
+    fail_usage("qw train: --preset auto looks at the data, and size:... has none");
+  if (const std::string joined = needs_joined_graph(arguments.request); !joined.empty())
+    fail_usage(fmt::format("qw train: {} needs the joined graph; size:... is planned in parts", joined));
+  const int processes = count_processes(arguments.processes);
+  const PartedGraph graph = parted_graph(graph_size(size), processes);
+  print_dry_run(graph, arguments.request, processes, machine_of(arguments), global.json);
+}
+
 void run_training(const CLI::App& command, TrainArguments& arguments, const GlobalOptions& global) {
   prepare_libtorch();
   complete_request(command, arguments);
   arguments.request.command = command_line();
+  if (is_size_spec(arguments.data.what)) return plan_size(command, arguments, global);
   const std::string partition = partition_of(arguments);
-  if (goes_by_parts(arguments, partition)) return train_parts(command, arguments, partition, global);
+  const bool by_parts = goes_by_parts(arguments, partition);
+  if (!arguments.machine.empty() && !(by_parts && arguments.dry_run))
+    fail_usage("qw train: --machine is for --dry-run over parts");
+  if (by_parts && arguments.dry_run) return plan_parts(command, arguments, partition, global);
+  if (by_parts) return train_parts(command, arguments, partition, global);
   const Dataset dataset = load_data(arguments);
   suit_request(command, dataset, arguments);
   report_file("qw train", arguments.report, arguments.out);
@@ -381,40 +420,6 @@ double peak_rss_mb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
-}
-
-nlohmann::ordered_json data_as_written(const DataArguments& data) {
-  LoadOptions load = data.load;
-  return {{"what", data.what}, {"load", load_fields(load, "qw").to_json()}};
-}
-
-nlohmann::ordered_json data_json(DataArguments data) {
-  if (std::filesystem::exists(data.what)) data.what = std::filesystem::absolute(data.what).string();
-  for (std::string* file : {&data.load.edges, &data.load.nodes, &data.load.split_file}) {
-    if (!file->empty()) *file = std::filesystem::absolute(*file).string();
-  }
-  return data_as_written(data);
-}
-
-DataArguments data_from_json(const nlohmann::ordered_json& json, const std::string& file) {
-  DataArguments data;
-  if (json.is_null()) {
-    fail(fmt::format("{} was trained on data in memory: name the data with --edges and --nodes, or --data",
-                     std::filesystem::path(file).parent_path().string()));
-  }
-  if (json.is_string()) {
-    data.what = json.get<std::string>();
-    return data;
-  }
-  try {
-    data.what = json.at("what").get<std::string>();
-    if (json.contains("load")) load_fields(data.load, "qw").from_json(json.at("load"));
-  } catch (const UsageError& error) {
-    fail(fmt::format("{}: \"data\" does not say what to load: {}", file, error.what()));
-  } catch (const nlohmann::json::exception&) {
-    fail(file + ": \"data\" does not say what to load: it has no \"what\"");
-  }
-  return data;
 }
 
 void add_train_command(CLI::App& app, const GlobalOptions& global) {
@@ -444,8 +449,15 @@ void add_train_command(CLI::App& app, const GlobalOptions& global) {
       "written here besides wins");
   table.add("presets", arguments->presets, "FILE",
             "presets that qw sweep presets wrote, instead of qw's own");
-  table.add("dry_run", arguments->dry_run,
-            "say what would be done and how much memory it takes; run nothing");
+  table.add(
+      "dry_run", arguments->dry_run,
+      "say what would be done and how much memory it takes; run nothing. Over parts, also of a graph "
+      "that is not here (--data size:nodes=N,edges=E,features=F,classes=C), what is sent and how long an "
+      "epoch takes");
+  table.add("machine", arguments->machine, "NAME",
+            "what the plan of --dry-run over parts takes machines and network to be: " +
+                join(known_machines(), ", ") +
+                "; cpu:gflops=200,memory=50,bandwidth=25,latency=0.02 says more");
   add_process_options(table, arguments->processes);
   add_options(*command, table);
   add_report_option(*command, arguments->report);

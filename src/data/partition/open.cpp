@@ -202,6 +202,24 @@ Part open_part(const PartitionManifest& manifest, int64_t number) {
   return part;
 }
 
+PartOutline outline_of(const PartitionManifest& manifest, int64_t number) {
+  QW_ASSERT(number >= 0 && number < manifest.count());
+  const fs::path path = manifest.folder / manifest.parts[number].file;
+  require_there(path);
+  const std::shared_ptr<const MappedFile> mapped = MappedFile::open(path);
+  const SafetensorsFile file = SafetensorsFile::view(mapped->bytes(), mapped, path.string());
+  const std::span<const int64_t> offsets = file.items<int64_t>("receive_offsets");
+  if (std::ssize(offsets) != manifest.count() + 1 || offsets.front() != 0 ||
+      offsets.back() != manifest.parts[number].halo || !std::is_sorted(offsets.begin(), offsets.end()))
+    fail_damaged(path.string());
+  PartOutline outline;
+  for (int64_t from = 0; from < manifest.count(); ++from)
+    outline.received.push_back(offsets[from + 1] - offsets[from]);
+  const StoredTensor* features = file.find(manifest.sparse_features ? "feature_values" : "features");
+  if (features != nullptr) outline.stored_features = std::ssize(features->bytes) / int64_t{sizeof(float)};
+  return outline;
+}
+
 void release_memory(const Part& part) {
   const auto mapped = std::static_pointer_cast<const MappedFile>(part.bytes);
   mapped->done_before(mapped->bytes().size());
