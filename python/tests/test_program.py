@@ -35,11 +35,14 @@ def results(folder):
     return {name: (folder / "run-0" / name).read_bytes() for name in names}
 
 
-@pytest.fixture
-def partition(tmp_path):
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """A partition, and what one process makes of it."""
+    folder = tmp_path_factory.mktemp("parts")
     data = "csbm:nodes=9000,degree=4,features=4,classes=2,seed=1"
-    run(["data", "partition", data, "--parts", "2", "--out", tmp_path / "parts", "--quiet"])
-    return tmp_path / "parts"
+    run(["data", "partition", data, "--parts", "2", "--out", folder / "parts", "--quiet"])
+    run(["train", folder / "parts", *TRAIN, "--out", folder / "one"])
+    return folder / "parts", results(folder / "one")
 
 
 def test_says_what_it_is():
@@ -75,19 +78,15 @@ def test_errors_are_one_line_with_their_exit_code():
     assert "no-such-file.csv" in error
 
 
-def test_processes_give_the_bits_of_one(partition, tmp_path):
-    words = ["train", partition, *TRAIN]
-    run([*words, "--out", tmp_path / "one"])
-    run([*words, "--out", tmp_path / "two", "--processes", "2"])
-    assert results(tmp_path / "one") == results(tmp_path / "two")
+def test_processes_give_the_bits_of_one(parts, tmp_path):
+    run(["train", parts[0], *TRAIN, "--out", tmp_path / "two", "--processes", "2"])
+    assert results(tmp_path / "two") == parts[1]
 
 
-def test_torchrun_gives_the_bits_of_one_process(partition, tmp_path):
+def test_torchrun_gives_the_bits_of_one_process(parts, tmp_path):
     if qw._core.torch_version.startswith("1."):
         pytest.skip("Debian's torchrun does not run with Python 3.11")
-    words = ["train", partition, *TRAIN]
-    run([*words, "--out", tmp_path / "one"])
     torchrun = ["torch.distributed.run", "--nproc-per-node", "2", "--rdzv-backend", "c10d"]
     torchrun += ["--rdzv-endpoint", "127.0.0.1:0", "-m", "qw"]
-    run([*torchrun, *words, "--out", tmp_path / "two"], before=("-m",))
-    assert results(tmp_path / "one") == results(tmp_path / "two")
+    run([*torchrun, "train", parts[0], *TRAIN, "--out", tmp_path / "two"], before=("-m",))
+    assert results(tmp_path / "two") == parts[1]
