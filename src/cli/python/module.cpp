@@ -27,6 +27,7 @@ void add_commands(CLI::App& app, const qw::cli::GlobalOptions& global) {
 
 int run(std::vector<std::string> words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const py::gil_scoped_release others_may_run;
