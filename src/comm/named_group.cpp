@@ -9,9 +9,10 @@
 namespace qw {
 namespace {
 
+// Never destroyed: what it calls is Python's, which is gone by then.
 GroupMaker& maker() {
-  static GroupMaker only;
-  return only;
+  static auto* const only = new GroupMaker;
+  return *only;
 }
 
 }  // namespace
