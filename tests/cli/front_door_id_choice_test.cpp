@@ -102,6 +102,38 @@ std::vector<FrontDoorCase> cases_of_other_purposes() {
   };
 }
 
+// source,target and a path from `first` to `last`.
+std::string path_of(int first, int last) {
+  std::string text = "source,target\n";
+  for (int node = first; node < last; ++node) text += fmt::format("{},{}\n", node, node + 1);
+  return text;
+}
+
+std::vector<FrontDoorCase> cases_of_some_nodes() {
+  std::string some = "id,y,w\n", newest_first = "id,w\n";
+  for (int node = 25; node <= 40; ++node)
+    some += fmt::format("{},{},{}\n", node, node % 2 == 0 ? "a" : "b", node * 0.5);
+  for (int node = 2999; node >= 0; --node) newest_first += fmt::format("{},{}\n", node, node * 0.25);
+  return {
+      with_edges("ATableOfSomeNodes", path_of(1, 40), some, "--target y --unknown-nodes drop",
+                 {"column 'id' is the node id, since it holds 16 of the 40 ends of edges"}, {"row i"}, 0,
+                 {{"/nodes", 16}, {"/edges", 15}, {"/isolated_nodes", 0}}),
+      with_edges("ATableOfSomeNodesWithoutADecision", path_of(1, 40), some, "--target y",
+                 {"e.csv:2: node id '1' is not in", "--unknown-nodes drop"}, {}, 1),
+      with_edges("TheFirstThousandHaveNoEdge", path_of(0, 500), newest_first, "",
+                 {"column 'id' is the node id, since it holds the ends of all edges"}, {"row i"}, 0,
+                 {{"/nodes", 3000}, {"/edges", 500}, {"/isolated_nodes", 2499}}),
+      with_edges("NoColumnHoldsWhatIsDropped", path_of(1, 40), "y,w\na,.5\nb,1\nb,3\n",
+                 "--target y --unknown-nodes drop",
+                 {"n.csv: no column holds the ends of the edges, and they are no numbers of its 3 rows; --id "
+                  "names the column of ids, or row-number"},
+                 {}, 2),
+      with_edges("WhatIsDroppedByRowNumber", path_of(1, 40), "y,w\na,.5\nb,1\nb,3\n",
+                 "--target y --unknown-nodes drop --id row-number", {}, {}, 0,
+                 {{"/nodes", 3}, {"/edges", 1}}),
+  };
+}
+
 class FrontDoorIdChoice : public testing::TestWithParam<FrontDoorCase> {};
 
 TEST_P(FrontDoorIdChoice, SaysWhatItMakesOfTheFile) { expect_front_door(GetParam()); }
@@ -110,6 +142,7 @@ const auto kNameOfCase = [](const auto& info) { return info.param.name; };
 
 INSTANTIATE_TEST_SUITE_P(OneBadId, FrontDoorIdChoice, testing::ValuesIn(cases_of_one_bad_id()), kNameOfCase);
 INSTANTIATE_TEST_SUITE_P(Index, FrontDoorIdChoice, testing::ValuesIn(cases_of_an_index()), kNameOfCase);
+INSTANTIATE_TEST_SUITE_P(SomeNodes, FrontDoorIdChoice, testing::ValuesIn(cases_of_some_nodes()), kNameOfCase);
 INSTANTIATE_TEST_SUITE_P(OtherPurposes, FrontDoorIdChoice, testing::ValuesIn(cases_of_other_purposes()),
                          kNameOfCase);
 

@@ -51,16 +51,17 @@ bool is_index_name(const std::string& column, const std::string& index) {
 }
 
 // How many ends stand in each column; -1 where a column cannot be the id because an end stands there twice.
-std::vector<int64_t> count_hits(const NodeText& nodes, const NodeIds& ends, size_t columns, bool exact) {
-  constexpr int64_t kRowsWithoutHit = 1000;  // a column of ids has one before
-  std::vector<int64_t> hits(columns, 0);
-  std::vector<std::vector<bool>> seen(columns);
+std::vector<int64_t> count_hits(const NodeText& nodes, const NodeIds& ends,
+                                const std::vector<std::string>& names, bool exact) {
+  constexpr int64_t kRowsWithoutHit = 1000;  // a column of ids that is not called so has one before
+  std::vector<int64_t> hits(names.size(), 0);
+  std::vector<std::vector<bool>> seen(names.size());
   int64_t row = 0;
   for_node_rows(nodes, [&](const std::vector<std::string_view>& cells) {
     ++row;
     for (size_t column = 0; column < cells.size(); ++column) {
       if (hits[column] < 0) continue;
-      if (hits[column] == 0 && row > kRowsWithoutHit) hits[column] = -1;
+      if (hits[column] == 0 && row > kRowsWithoutHit && !is_id_name(names[column])) hits[column] = -1;
       const auto end = find_end(ends, cells[column], exact);
       if (!end) continue;
       if (seen[column].empty()) seen[column].resize(ends.size(), false);
@@ -76,14 +77,22 @@ bool is_reserved(const std::string& column, const LoadOptions& options) {
          std::find(options.features.begin(), options.features.end(), column) != options.features.end();
 }
 
-// Columns of different cells that hold at least half of the ends, from left to right.
+// Names that mean ids and nothing else.
+bool is_plainly_id(const std::string& column) {
+  const std::string name = lower(column);
+  return name == "id" || name == "node_id" || name == "nodeid" || name == "node" || name == "index";
+}
+
+// Columns of different cells that hold at least half of the ends, from left to right. A column that is called
+// id may hold fewer where row numbers do not fit: a table may have some of the nodes only.
 std::vector<Candidate> find_candidates(const NodeText& nodes, const NodeIds& ends, const std::string& index,
-                                       const LoadOptions& options) {
+                                       bool rows_fit, const LoadOptions& options) {
   const std::vector<std::string> names = header_names(nodes);
-  const std::vector<int64_t> hits = count_hits(nodes, ends, names.size(), options.exact_ids);
+  const std::vector<int64_t> hits = count_hits(nodes, ends, names, options.exact_ids);
   std::vector<Candidate> candidates;
   for (size_t column = 0; column < names.size(); ++column) {
-    if (hits[column] <= 0 || 2 * hits[column] < ends.size() || names[column].empty()) continue;
+    const bool holds_enough = 2 * hits[column] >= ends.size() || (!rows_fit && is_plainly_id(names[column]));
+    if (hits[column] <= 0 || !holds_enough || names[column].empty()) continue;
     const std::vector<std::string> cells = column_cells(nodes, column);
     if (!are_distinct(cells)) continue;
     Candidate candidate;
@@ -169,12 +178,6 @@ IdSource choose_rows(const NodeText& nodes, const EndNumbers& ends, int64_t rows
   return IdSource::kRowsFromZero;
 }
 
-// Names that mean ids and nothing else.
-bool is_plainly_id(const std::string& column) {
-  const std::string name = lower(column);
-  return name == "id" || name == "node_id" || name == "nodeid" || name == "node" || name == "index";
-}
-
 // A column called like an id that holds most ends, but some in several rows: reading it as the id says which.
 // One that could be a category, such as group_id, must tell most rows apart.
 std::string repeated_id_column(const NodeText& nodes, const NodeIds& ends, const std::string& index,
@@ -217,13 +220,13 @@ void drop_unused_ids(const NodeText& nodes, const std::string& index, LoadOption
 IdSource guess_ids(const NodeText& nodes, const EdgeTable& edges, const std::string& index,
                    LoadOptions& options, std::vector<std::string>& notes) {
   const int64_t ends = edges.edges.num_nodes;
-  std::vector<Candidate> fitting = find_candidates(nodes, ids_of_ends(edges), index, options);
   const EndNumbers numbers = numbers_of_ends(edges);
   const int64_t rows = count_rows(nodes);
   const bool rows_from_zero = numbers.all_numbers && numbers.largest < rows;
   const bool rows_from_one = numbers.all_numbers && numbers.smallest >= 1 && numbers.largest == rows;
   const bool rows_fit = rows_from_zero || rows_from_one;
   const bool edges_count_from_zero = numbers.smallest == 0 && numbers.largest == rows - 1;
+  std::vector<Candidate> fitting = find_candidates(nodes, ids_of_ends(edges), index, rows_fit, options);
   // Where row numbers do as well, a column must look like ids, and not count the same rows from 1; where it
   // lacks some ends, it must be no column of other numbers.
   std::erase_if(fitting, [&](const Candidate& candidate) {
@@ -246,6 +249,12 @@ IdSource guess_ids(const NodeText& nodes, const EdgeTable& edges, const std::str
   if (fitting.empty() || fitting[0].is_last_choice()) {
     options.id = repeated_id_column(nodes, ids_of_ends(edges), index, options);
     if (!options.id.empty()) return IdSource::kColumn;
+  }
+  if (fitting.empty() && !rows_fit && options.unknown_nodes == "drop") {
+    fail_usage(
+        fmt::format("{}: no column holds the ends of the edges, and they are no numbers of its {} rows; --id "
+                    "names the column of ids, or {}",
+                    nodes.label, rows, kRowNumber));
   }
   if (fitting.empty()) return choose_rows(nodes, numbers, rows, notes);
   options.id = fitting[0].name;
