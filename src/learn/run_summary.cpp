@@ -105,7 +105,10 @@ std::vector<std::string> result_warnings(const Dataset& dataset, const TrainRequ
           : task == Task::kMultiLabel ? "the labels that most training nodes have"
                                       : "the majority class",
           mean_of(results, trivial_of));
-  compare("a linear model that does not see the graph", mean_of(results, linear_of));
+  const bool sees_graph = dataset.made_features && dataset.features.columns > 1;
+  compare(sees_graph ? "a linear model of features made from the graph"
+                     : "a linear model that does not see the graph",
+          mean_of(results, linear_of));
   return warnings;
 }
 

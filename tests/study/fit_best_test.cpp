@@ -2,6 +2,7 @@
 // any other.
 #include "qw/study/fit_best.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -144,6 +145,17 @@ TEST(FitBest, OtherOptionsDoNotGoOnInAFolder) {
   options.progress = {};
   EXPECT_THAT([&] { fit_best(changed, options, folder.path()); },
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("the data changed since it began")));
+}
+
+TEST(FitBest, AFinishedFolderKeepsItsSets) {
+  const Dataset data = small_data();
+  const test::TemporaryFolder folder;
+  const FitBestResult result = fit_best(data, {.trials = 3, .seed = 2}, folder.path());
+  EXPECT_EQ(fit_best(data, {.trials = 3, .seed = 2}, folder.path()).validation, result.validation);
+  EXPECT_EQ(test::error_of([&] { fit_best(data, {.trials = 3, .seed = 2, .coverage = 0.6}, folder.path()); }),
+            fmt::format("{0} is finished, with sets for a coverage of 0.9; qw predict {0} --coverage 0.6 "
+                        "gives others",
+                        folder.path().string()));
 }
 
 TEST(FitBest, LittleTimeGivesAResult) {

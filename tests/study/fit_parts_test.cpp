@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "qw/core/random.h"
+#include "qw/report/paired.h"
+#include "study/fit/finalists.h"
 #include "study/fit/folds.h"
 #include "study/fit/judge.h"
 #include "study/fit/leakage.h"
@@ -174,13 +177,81 @@ TEST(FitVerdicts, AreNotFooledByTheLuckOfTheBest) {
   EXPECT_GE(found, 95);
 }
 
+// [2 * nodes]: probabilities of the classes of two_classes(), all right or all wrong.
+std::vector<double> says_all(int nodes, bool right) {
+  std::vector<double> predicted;
+  for (int i = 0; i < nodes; ++i) {
+    const double first = (i % 2 == 0) == right ? 1 : 0;
+    predicted.insert(predicted.end(), {first, 1 - first});
+  }
+  return predicted;
+}
+
+std::vector<int> two_groups(int nodes) {
+  std::vector<int> group(nodes);
+  for (int i = 0; i < nodes; ++i) group[i] = i % 2;
+  return group;
+}
+
+TEST(FitVerdicts, AFewNodesThatAgreeProveNothing) {
+  const Candidate gcn = named("gcn"), mlp = named("mlp");
+  for (const auto& [nodes, answer] : {std::pair{30, "undecided"}, std::pair{2000, "no"}}) {
+    const Judge judge(two_classes(nodes), first_nodes(nodes), "auto");
+    const std::vector<double> same = says_all(nodes, true);
+    const FitVerdict verdict = make_verdicts(judge, two_groups(nodes), {{&gcn, same}, {&mlp, same}}).at(0);
+    EXPECT_EQ(verdict.answer, answer);
+    EXPECT_EQ(verdict.difference, 0);
+    // Half a node in each cell: variance 1 / (n + 2)^2, widened by two groups.
+    EXPECT_NEAR(verdict.half_width, student_t(0.95, nodes - 1) / (nodes + 1.5) * std::sqrt(3), 1e-3 / nodes);
+  }
+}
+
+TEST(FitVerdicts, FeaturesMadeFromTheGraphAreNoAnswer) {
+  const Judge judge(two_classes(40), first_nodes(40), "auto");
+  const Candidate gcn = named("gcn"), linear = named("linear"), spread = named("label-propagation");
+  const std::vector<double> right = says_all(40, true), wrong = says_all(40, false);
+  const auto asked = [&](bool made, int64_t columns) {
+    Dataset data;
+    data.made_features = made;
+    data.features.columns = columns;
+    std::vector<std::string> questions;
+    for (const FitVerdict& verdict : make_verdicts(
+             judge, two_groups(40), {{&gcn, right}, {&linear, right}, {&spread, wrong}}, questions_for(data)))
+      questions.push_back(verdict.question);
+    return questions;
+  };
+  const std::string graph = "does the graph help?", features = "do the features help?";
+  EXPECT_THAT(asked(false, 3), ::testing::ElementsAre(graph, features));
+  EXPECT_THAT(asked(true, 3), ::testing::ElementsAre());
+  EXPECT_THAT(asked(true, 1), ::testing::ElementsAre(graph));  // a column of ones
+}
+
+TEST(FitFinalists, SidesOfQuestionsAreJudgedHoweverFarBehind) {
+  std::vector<Candidate> all;
+  for (int k = 0; k < 40; ++k) all.push_back(named("gcn", Variant::kPlain, k));
+  all.push_back(named("gat", Variant::kProximal, 7));          // 40
+  all.push_back(named("linear"));                              // 41
+  all.push_back(named("gat", Variant::kPlain, 8));             // 42: stands for nothing
+  all.push_back(named("mlp"));                                 // 43
+  all.push_back(named("mlp", Variant::kPlain, 1));             // 44: the third without edges
+  all.push_back(named("gat", Variant::kPlain, 7));             // 45: beside 40
+  all.push_back(named("label-propagation"));                   // 46
+  all.push_back(named("gcn", Variant::kCorrectAndSmooth, 3));  // 47
+  std::vector<const Candidate*> best_first;
+  for (const Candidate& each : all) best_first.push_back(&each);
+  std::vector<size_t> expected(30);
+  std::iota(expected.begin(), expected.end(), size_t{0});
+  expected.insert(expected.end(), {40, 41, 43, 45, 46, 47});
+  EXPECT_EQ(judged_places(best_first), expected);
+}
+
 TEST(FitVerdicts, ComparesTheSameNetworkWithAndWithout) {
-  const Judge judge(two_classes(4), first_nodes(4), "auto");
+  const Judge judge(two_classes(40), first_nodes(40), "auto");
   const std::vector<Candidate> candidates{named("gcn", Variant::kProximal, 1),
                                           named("gcn", Variant::kPlain, 1), named("gcn", Variant::kPlain, 2)};
-  const std::vector<double> right{1, 0, 0, 1, 1, 0, 0, 1}, wrong{0, 1, 1, 0, 0, 1, 1, 0};
+  const std::vector<double> right = says_all(40, true), wrong = says_all(40, false);
   const std::vector<FitVerdict> verdicts = make_verdicts(
-      judge, {0, 1, 0, 1}, {{&candidates[0], right}, {&candidates[1], wrong}, {&candidates[2], right}});
+      judge, two_groups(40), {{&candidates[0], right}, {&candidates[1], wrong}, {&candidates[2], right}});
   ASSERT_EQ(verdicts.size(), 1u);  // nobody goes without edges or without features
   EXPECT_EQ(verdicts[0].question, "does QW help?");
   EXPECT_EQ(verdicts[0].answer, "yes");

@@ -10,6 +10,10 @@
 
 namespace qw {
 
+// Of candidates, the best first, the places of those to judge: the best, and of each side of a question the
+// best two, which may be far behind where the answer is clear.
+std::vector<size_t> judged_places(const std::vector<const Candidate*>& best_first);
+
 // The best candidates that did the first `folds` folds, judged on the validation nodes of these.
 class Finalists {
  public:
@@ -24,6 +28,7 @@ class Finalists {
   std::vector<FitVerdict> verdicts() const;
 
  private:
+  const Dataset& dataset_;
   const Race& race_;
   int64_t folds_;
   Judge judge_;

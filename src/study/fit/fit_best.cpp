@@ -147,6 +147,7 @@ class Assembly {
     result.validation = measure(dataset_.targets, judged, validation, {options_.metric});
     TrainRequest request = read_request(run_folder(folder_, members_.single.front()));
     request.runs = static_cast<int64_t>(splits_.size());
+    request.command = options_.command;
     const TrainingMemory memory{remember(dataset_, splits_, options_.split),
                                 FeatureScaling(options_.scale_features, dataset_)};
     write_memory(folder_, memory, request);
@@ -261,6 +262,12 @@ FitBestResult finished_result(const Race& race, const FitBestOptions& options,
   FitBestResult result = fit_result_from_json(read_json(folder / "fit.json"));
   const bool same = result.trials_asked == options.trials &&
                     (options.trials > 0 || result.seconds_asked == options.seconds);
+  if (same && result.coverage_asked != options.coverage) {
+    fail_usage(
+        fmt::format("{} is finished, with sets for a coverage of {:g}; qw predict {} --coverage {:g} gives "
+                    "others",
+                    folder.string(), result.coverage_asked, folder.string(), options.coverage));
+  }
   if (!same || race.trials().empty()) {
     fail(fmt::format("{} is finished already; choose another --out, or look at it with qw eval {}",
                      folder.string(), folder.string()));

@@ -70,7 +70,25 @@ nlohmann::ordered_json network_of(const Candidate& candidate) {
   return options;
 }
 
+// Half the width of the interval of a difference of two shares: half an observation is added to each cell of
+// their two by two table (Agresti and Min, 2005), so that a few nodes that all agree prove nothing.
+double half_width_of_shares(const PairedComparison& paired) {
+  const auto n = static_cast<double>(paired.pairs);
+  const double t = student_t(0.95, paired.pairs - 1);
+  const double squares = paired.half_width * paired.half_width / (t * t) * n * (n - 1);
+  return t * std::sqrt((squares + 1) / ((n + 2) * (n + 1)));
+}
+
 }  // namespace
+
+Questions questions_for(const Dataset& dataset) {
+  const bool constant = dataset.features.columns <= 1;  // what is made from the graph has several columns
+  return {!dataset.made_features || constant, !dataset.made_features && dataset.features.columns > 0};
+}
+
+bool is_same_network(const Candidate& one, const Candidate& other) {
+  return network_of(one) == network_of(other);
+}
 
 // The interval is widened as Nadeau and Bengio (2003) do, since what the groups say is not independent: who
 // is chosen for one is judged by the others, and folds share training nodes.
@@ -79,8 +97,9 @@ FitVerdict compare_sides(const std::string& question, const JudgedSide& with, co
   FitVerdict verdict{question, "undecided", with.name, without.name, 0, 0, judge.error_measure()};
   const PairedComparison paired = compare_paired(with.errors, without.errors, true);
   verdict.difference = paired.difference;  // what `without` is wrong by and `with` is not
-  verdict.half_width =
-      paired.half_width * std::sqrt(1 + static_cast<double>(groups) / std::max(1, groups - 1));
+  const bool of_shares = verdict.measure == "accuracy";
+  verdict.half_width = (of_shares ? half_width_of_shares(paired) : paired.half_width) *
+                       std::sqrt(1 + static_cast<double>(groups) / std::max(1, groups - 1));
   if (verdict.difference - verdict.half_width > 0) {
     verdict.answer = "yes";
   } else if (verdict.difference + verdict.half_width < kNothing) {
@@ -90,7 +109,8 @@ FitVerdict compare_sides(const std::string& question, const JudgedSide& with, co
 }
 
 std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>& group,
-                                      const std::vector<JudgedCandidate>& candidates) {
+                                      const std::vector<JudgedCandidate>& candidates,
+                                      const Questions& questions) {
   std::vector<FitVerdict> verdicts;
   if (group.size() < 2) return verdicts;
   const Sides sides(judge, group, candidates);
@@ -99,21 +119,23 @@ std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>
     if (!one.errors.empty() && !other.errors.empty())
       verdicts.push_back(compare_sides(question, one, other, judge, sides.groups()));
   };
-  ask(
-      "does the graph help?", [](const Candidate& each) { return each.uses_edges(); },
-      [](const Candidate& each) { return !each.uses_edges(); });
-  ask(
-      "do the features help?", [](const Candidate& each) { return each.uses_features(); },
-      [](const Candidate& each) { return !each.uses_features(); });
+  if (questions.graph) {
+    ask(
+        "does the graph help?", [](const Candidate& each) { return each.uses_edges(); },
+        [](const Candidate& each) { return !each.uses_edges(); });
+  }
+  if (questions.features) {
+    ask(
+        "do the features help?", [](const Candidate& each) { return each.uses_features(); },
+        [](const Candidate& each) { return !each.uses_features(); });
+  }
   for (const auto& [question, variant] :
        {std::pair{"does QW help?", Variant::kProximal},
         std::pair{"do edge weights from the flow help?", Variant::kEdgeWeights}}) {
-    std::vector<nlohmann::ordered_json> networks;
-    for (const JudgedCandidate& each : candidates) {
-      if (each.candidate->variant == variant) networks.push_back(network_of(*each.candidate));
-    }
-    const auto has_both = [&](const Candidate& each) {
-      return std::find(networks.begin(), networks.end(), network_of(each)) != networks.end();
+    const auto has_both = [&](const Candidate& plain) {
+      return std::any_of(candidates.begin(), candidates.end(), [&](const JudgedCandidate& each) {
+        return each.candidate->variant == variant && is_same_network(*each.candidate, plain);
+      });
     };
     ask(
         question, [&](const Candidate& each) { return each.variant == variant; },

@@ -23,6 +23,16 @@ struct JudgedSide {
   std::string name = {};            // who does
 };
 
+// What can be asked of the data: features that were made from the graph say nothing about either.
+struct Questions {
+  bool graph = true;
+  bool features = true;
+};
+Questions questions_for(const Dataset& dataset);
+
+// The same network in two variants.
+bool is_same_network(const Candidate& one, const Candidate& other);
+
 // Who is right more often, by errors for the same nodes, that were judged in so many groups.
 FitVerdict compare_sides(const std::string& question, const JudgedSide& with, const JudgedSide& without,
                          const Judge& judge, int groups);
@@ -30,6 +40,7 @@ FitVerdict compare_sides(const std::string& question, const JudgedSide& with, co
 // `group` [n] says for each of the judge's nodes in which group it is judged: its fold, or one of several by
 // chance where there is one fold.
 std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>& group,
-                                      const std::vector<JudgedCandidate>& candidates);
+                                      const std::vector<JudgedCandidate>& candidates,
+                                      const Questions& questions = {});
 
 }  // namespace qw
