@@ -56,6 +56,10 @@ bool is_postgres_url(std::string_view where) {
 }
 
 void check_is_no_url(const std::string& where) {
+  if (where.find("password=") != std::string::npos || where.starts_with("postgres:") ||
+      where.starts_with("postgresql:")) {
+    fail_usage("a database is named as postgresql://host/database, and no file is called as if it were one");
+  }
   const size_t end = where.find("://");
   if (end == std::string::npos) return;
   fail_usage(

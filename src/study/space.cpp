@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "core/json.h"
@@ -270,14 +271,36 @@ TrainRequest base_request(const Description& description, const Json& combinatio
   return request;
 }
 
-std::string cell_name(const Json& combination, const std::string& method) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : combination.items()) {
-    const Json& shown = value.is_object() && value.contains("what") ? value.at("what") : value;
-    parts.push_back(shown.is_string() ? shown.get<std::string>() : json_text(shown));
+// Of data its name, or that of its edges.
+std::string shown_value(const Json& value) {
+  for (const char* place : {"/what", "/load/edges"}) {
+    const Json::json_pointer pointer(place);
+    if (!value.is_object() || !value.contains(pointer)) continue;
+    const Json& name = value.at(pointer);
+    if (name.is_string() && name != "") return name.get<std::string>();
   }
-  if (!method.empty()) parts.push_back(method);
-  return join(parts, "/");
+  return value.is_string() ? value.get<std::string>() : json_text(value);
+}
+
+// All different: combinations that would bear one name bear their options in full.
+std::vector<std::string> cell_names(const std::vector<Json>& combinations, const std::string& method) {
+  const auto named = [&](const Json& combination, const auto& shown) {
+    std::vector<std::string> parts;
+    for (const auto& [option, value] : combination.items()) parts.push_back(shown(value));
+    if (!method.empty()) parts.push_back(method);
+    return join(parts, "/");
+  };
+  std::vector<std::string> names;
+  std::map<std::string, int> known;
+  for (const Json& each : combinations) {
+    names.push_back(named(each, shown_value));
+    ++known[names.back()];
+  }
+  for (size_t k = 0; k < names.size(); ++k) {
+    if (known[names[k]] > 1)
+      names[k] = named(combinations[k], [](const Json& value) { return json_text(value); });
+  }
+  return names;
 }
 
 std::vector<TrainRequest> configs_of(const Description& description, const Json& combination) {
@@ -341,8 +364,11 @@ nlohmann::ordered_json with_base(const nlohmann::ordered_json& given, const std:
   const std::string base = given.at("base");
   Json rules = Json::array();
   const Json fixed = description.value("fixed", Json::object());
-  for (const Json& combination : combinations(checked.each, false)) {
-    const std::string name = cell_name(combination, base);
+  const std::vector<Json> all = combinations(checked.each, false);
+  const std::vector<std::string> names = cell_names(all, base);
+  for (size_t k = 0; k < all.size(); ++k) {
+    const Json& combination = all[k];
+    const std::string& name = names[k];
     const auto found = std::find_if(presets.begin(), presets.end(),
                                     [&](const Preset& preset) { return preset.name == name; });
     if (found == presets.end()) {
@@ -365,12 +391,14 @@ std::vector<SweepCell> sweep_cells(const nlohmann::ordered_json& document, const
                                    const std::function<bool(const nlohmann::ordered_json& each)>& is_wanted) {
   const Description description(document, file);
   std::vector<SweepCell> cells;
-  for (const Json& combination : combinations(description.each, false)) {
-    if (is_wanted && !is_wanted(combination)) continue;
+  const std::vector<Json> all = combinations(description.each, false);
+  const std::vector<std::string> names = cell_names(all, description.method);
+  for (size_t k = 0; k < all.size(); ++k) {
+    if (is_wanted && !is_wanted(all[k])) continue;
     SweepCell cell;
-    cell.name = cell_name(combination, description.method);
-    cell.each = combination;
-    cell.configs = configs_of(description, combination);
+    cell.name = names[k];
+    cell.each = all[k];
+    cell.configs = configs_of(description, all[k]);
     cell.rungs = rungs_of(description, static_cast<int64_t>(cell.configs.size()));
     cells.push_back(std::move(cell));
   }

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -30,14 +31,16 @@ constexpr std::chrono::seconds kHeartbeat{5};
 constexpr double kSilentIsDead = 60;     // seconds
 constexpr size_t kPartOfFile = 1 << 24;  // bytes of a file in a row: databases have limits
 
-// What this process can send signals to: containers may share a machine's name, and have processes of their
+// What this process can send signals to: machines may share a name, and containers have processes of their
 // own.
 std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   std::error_code unknown;
   const std::filesystem::path processes = std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
-  return fmt::format("{} {}", name.data(), processes.string());
+  std::string boot;  // differs for every start of every machine
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return fmt::format("{} {} {}", name.data(), processes.string(), boot);
 }
 
 double primary(const Metrics& metrics) { return metrics.empty() ? std::nan("") : metrics.front().second; }

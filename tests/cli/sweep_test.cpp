@@ -246,6 +246,22 @@ TEST_F(SweepCommand, OfSeveralFilesTheBetterPresetIsTaken) {
   }
 }
 
+TEST_F(SweepCommand, PresetsOfOtherDataAreNotMixed) {
+  const std::string one = store("one.db"), other = store("other.db");
+  for (const auto& [db, data] :
+       {std::pair{one, "\"karate\""},
+        std::pair{other, R"({"what": "karate", "load": {"missing_features": "constant"}})"}}) {
+    const std::string sweep = folder_.write("s.json", std::string(R"({"each": {"data": [)") + data +
+                                                          R"(], "model": ["gcn"]}, "fixed": {"solver": "ce",
+        "epochs": 1, "split": "random:train=0.5,val=0.25"}, "search": {}, "runs": 1})");
+    EXPECT_EQ(qw({"sweep", sweep, "--store", db}).exit_code, 0);
+  }
+  expect_refused({"sweep", "presets", one, other}, 2,
+                 "qw sweep: karate/gcn in " + other +
+                     " is of other data than the karate/gcn before it: two presets cannot bear one name; "
+                     "make those of each alone");
+}
+
 TEST_F(SweepCommand, SaysWhyOptionsFailed) {
   const std::string sweep =
       folder_.write("bad.json", R"({"each": {"data": ["karate"]}, "fixed": {"epochs": 9, "solver": "ce",
@@ -295,6 +311,9 @@ TEST_F(SweepCommand, SaysWhatIsWrong) {
 
 TEST_F(SweepCommand, StoresThatAreNoneAreRefused) {
   const std::string sweep = write_sweep(1);
+  expect_refused({"sweep", "postgresql://ada:secret@host/db"}, 2,
+                 "qw sweep: postgresql://ada@host/db is a store of results: qw sweep show reads it, and "
+                 "--store takes it");
   expect_refused({"sweep", sweep, "--store", "mysql://ada:secret@host/db"}, 2,
                  "qw: results are kept in a file or in PostgreSQL (postgresql://host/database), not in "
                  "'mysql://'");

@@ -41,6 +41,10 @@ TEST(PostgresUrl, OtherSchemesAreNoFiles) {
             "results are kept in a file or in PostgreSQL (postgresql://host/database), not in 'mysql://'");
   EXPECT_EQ(error_of([] { has_results("postgre://ada:secret@host/db"); }),
             "results are kept in a file or in PostgreSQL (postgresql://host/database), not in 'postgre://'");
+  for (const char* where : {"host=db user=ada password=secret", "postgresql:ada:secret@host/db"}) {
+    EXPECT_EQ(error_of([&] { ResultStore store(where); }),
+              "a database is named as postgresql://host/database, and no file is called as if it were one");
+  }
 }
 
 // libpq would take pieces of these passwords for hosts, ports or databases, and name them.

@@ -70,6 +70,23 @@ TEST(Space, EveryCombinationOfEachIsACell) {
   EXPECT_EQ(cells[3].each, Json({{"data", sweep["each"]["data"][1]}, {"model", "gat"}}));
 }
 
+TEST(Space, DataOfFilesBearTheNamesOfTheirEdges) {
+  const auto file = [](const char* edges, const char* target) {
+    return Json{{"what", ""}, {"load", {{"edges", edges}, {"target", target}}}};
+  };
+  Json sweep = small_sweep();
+  sweep["method"] = "qw";
+  const auto names_of = [&](const std::vector<Json>& data) {
+    sweep["each"] = {{"data", data}};
+    std::vector<std::string> names;
+    for (const SweepCell& cell : sweep_cells(sweep, "f")) names.push_back(cell.name);
+    return names;
+  };
+  EXPECT_THAT(names_of({file("a.csv", "y"), file("b.csv", "y")}), ElementsAre("a.csv/qw", "b.csv/qw"));
+  EXPECT_THAT(names_of({file("a.csv", "y"), file("a.csv", "z"), "cora"}),
+              ElementsAre(file("a.csv", "y").dump() + "/qw", file("a.csv", "z").dump() + "/qw", "cora/qw"));
+}
+
 TEST(Space, ValuesThatAreObjectsSetSeveralOptions) {
   const Json solvers{{{"solver", "ce"}}, {{"solver", "badmm"}, {"inner_steps", 7}}};
   const SweepCell cell = only_cell(with(small_sweep(), "search", {{"how", solvers}, {"lr", {0.5}}}));

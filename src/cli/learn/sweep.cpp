@@ -46,6 +46,9 @@ struct SweepArguments {
 
 // A file of a person's, or one that came with qw, by its name.
 Json description_of(const std::string& what) {
+  if (is_postgres_url(what))
+    fail_usage(fmt::format("qw sweep: {} is a store of results: qw sweep show reads it, and --store takes it",
+                           shown_url(what)));
   if (std::filesystem::exists(what)) return parse_sweep(read_file(what), what);
   std::vector<std::string> shipped;
   for (const auto& [path, text] : embedded_share()) {
@@ -289,6 +292,13 @@ void find_presets(ResultStore& store, std::map<std::string, FoundPreset>& found)
     } else {
       const Preset preset = preset_of(store, cell);
       const double gain = higher_is_better(preset.options.value("metric", "auto")) ? reached : -reached;
+      const auto known = found.find(cell.name);
+      if (known != found.end() && known->second.preset.data != preset.data) {
+        fail_usage(
+            fmt::format("qw sweep: {} in {} is of other data than the {} before it: two presets "
+                        "cannot bear one name; make those of each alone",
+                        cell.name, store.name(), cell.name));
+      }
       if (!found.contains(cell.name) || gain > found[cell.name].score) found[cell.name] = {preset, gain};
     }
   }
