@@ -70,6 +70,16 @@ Dataset load(const DataArguments& arguments) {
   return dataset;
 }
 
+void refuse_two_splits(const std::string& command, const LoadOptions& load, const std::string& split) {
+  if (split == "auto" || split.starts_with("stored")) return;
+  for (const auto& [option, value] :
+       {std::pair{"--split-file", &load.split_file}, std::pair{"--split-column", &load.split_column}}) {
+    if (value->empty()) continue;
+    fail_usage(
+        fmt::format("{}: {} says who trains: leave --split out, or give --split stored", command, option));
+  }
+}
+
 void say(const std::string& line) {
   if (!quiet()) fmt::print(stderr, "{}\n", line);
 }

@@ -35,6 +35,8 @@ struct DataArguments {
 };
 void add_data_options(CLI::App& app, DataArguments& arguments);
 Dataset load(const DataArguments& arguments);
+// Parts that a file or a column names, and a --split that draws others, are a usage error of `command`.
+void refuse_two_splits(const std::string& command, const LoadOptions& load, const std::string& split);
 
 // A remark for a person, on stderr, unless --quiet.
 void say(const std::string& line);

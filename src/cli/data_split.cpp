@@ -78,6 +78,7 @@ std::string as_csv(const Dataset& dataset, const Split& split) {
 }
 
 void make(const SplitOptions& options, const GlobalOptions& global) {
+  refuse_two_splits("qw data split", options.data.load, options.split);
   const Dataset dataset = load(options.data);
   const Drawn drawn = draw(dataset, options);
   const Split& split = drawn.split;

@@ -150,10 +150,22 @@ int run(int argc, char** argv, const AddCommands& add_commands) {
   return kOk;
 }
 
+// What stands after the user's name in a URL, or as its parameter.
+void hide_password(std::string& url) {
+  const size_t begin = url.find("://");
+  if (begin == std::string::npos) return;
+  const size_t at = url.find_first_of("@/", begin + 3), colon = url.find(':', begin + 3);
+  if (at != std::string::npos && url[at] == '@' && colon < at) url.erase(colon, at - colon);
+  const size_t parameter = url.find("password=", begin);
+  if (parameter == std::string::npos) return;
+  url.erase(parameter, std::min(url.find('&', parameter), url.size()) - parameter);
+}
+
 }  // namespace
 
 std::string command_line() {
   std::vector<std::string> words = arguments();
+  for (std::string& word : words) hide_password(word);
   if (!words.empty()) words.front() = "qw";
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%";

@@ -248,6 +248,15 @@ class Trainings {
   std::atomic<bool> stopped_ = false;
 };
 
+bool have_same_nodes(const Split& one, const Split& other) {
+  const auto same = [](std::vector<NodeId> a, std::vector<NodeId> b) {
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    return a == b;
+  };
+  return same(one.train, other.train) && same(one.val, other.val) && same(one.test, other.test);
+}
+
 // What the folder keeps of the data, which must not have changed since; made where it is new.
 TrainingMemory claim_memory(const std::filesystem::path& folder, const TrainRequest& request,
                             const Dataset& dataset) {
@@ -270,6 +279,14 @@ TrainingMemory claim_memory(const std::filesystem::path& folder, const TrainRequ
         "{} cannot go on: the nodes stand in another order than when it began; put them back, or train "
         "anew with another --out",
         folder.string()));
+  }
+  if (!request.refit_flow.empty()) return memory;
+  for (int64_t run = 0; run < request.runs; ++run) {
+    if (have_same_nodes(split_of(request, dataset, run), memory.trained_on.splits.at(run))) continue;
+    fail(
+        fmt::format("{} cannot go on: who trains, validates and tests changed since it began; train anew "
+                    "with another --out",
+                    folder.string()));
   }
   return memory;
 }

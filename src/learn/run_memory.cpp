@@ -110,13 +110,14 @@ bool has_memory(const std::filesystem::path& folder) { return Manifest::exists_i
 void write_memory(const std::filesystem::path& folder, const TrainingMemory& memory,
                   const TrainRequest& request) {
   const Fingerprint print = fingerprint(memory.trained_on);
-  const Json schema{{"schema", kSchema},
-                    {"qw", build_info().version},
-                    {"command", command_of_begun(folder).value_or(request.command)},
-                    {"data", to_json(memory.trained_on.schema)},
-                    {"scaling", to_json(memory.scaling)},
-                    {"split", memory.trained_on.split},
-                    {"fingerprint", fingerprint_json(print)}};
+  Json schema{{"schema", kSchema},
+              {"qw", build_info().version},
+              {"command", command_of_begun(folder).value_or(request.command)},
+              {"data", to_json(memory.trained_on.schema)},
+              {"scaling", to_json(memory.scaling)},
+              {"split", memory.trained_on.split},
+              {"fingerprint", fingerprint_json(print)}};
+  if (!memory.trained_on.partition.empty()) schema["partition"] = memory.trained_on.partition;
   write_file_atomically(folder / kTrainedOnFile, trained_on_bytes(memory.trained_on));
   write_file_atomically(folder / kSplitFile, split_csv(memory.trained_on));
   write_file_atomically(folder / kSchemaFile, json_text(schema, 2) + "\n");
@@ -139,6 +140,8 @@ TrainingMemory read_memory(const std::filesystem::path& folder) {
       trained_on_from(schema, manifest.contents(kTrainedOnFile), (folder / kTrainedOnFile).string(),
                       manifest.contents(kSplitFile), (folder / kSplitFile).string());
   trained_on.split = document.at("split").get<std::string>();
+  if (document.contains("partition") && document.at("partition").is_string())
+    trained_on.partition = document.at("partition").get<std::string>();
   return {std::move(trained_on), scaling_from_json(document.at("scaling"), schema, file)};
 }
 

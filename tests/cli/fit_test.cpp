@@ -34,6 +34,8 @@ TEST_F(Fitting, AFolderPredictsMeasuresAndExplains) {
   EXPECT_EQ(measured.at("test").at("accuracy"), fitted.at("test").at("accuracy"));
   const nlohmann::json single = json_of({"eval", out().string(), "--single", "--json"});
   EXPECT_EQ(single.at("test").at("accuracy"), fitted.at("single_test").at("accuracy"));
+  const nlohmann::json schema = nlohmann::json::parse(read_file(out() / "schema.json"));
+  EXPECT_THAT(schema.at("command").get<std::string>(), ::testing::StartsWith("qw fit "));
   // predictions.csv is what `qw predict` says again.
   const test::CommandResult predicted = qw({"predict", out().string(), "--quiet"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
@@ -83,6 +85,13 @@ TEST_F(Fitting, WhatCannotBeIsRefused) {
   expect_refused(fit({"--time", "soon"}), 2, "qw fit: --time 'soon' is no time; write 90s, 5m or 2h");
   expect_refused(fit({"--time", "-5s"}), 2, "qw fit: --time '-5s' is no time; write 90s, 5m or 2h");
   expect_refused({"fit", "karate"}, 2, "qw fit: --out DIR says where the result goes");
+  for (const std::vector<std::string>& command :
+       {fit({"--split", "stratified", "--split-file", "s.csv"}),
+        {"data", "split", "karate", "--split", "kfold", "--split-file", "s.csv"}}) {
+    const std::string name = command[0] == "fit" ? "qw fit" : "qw data split";
+    expect_refused(command, 2,
+                   name + ": --split-file says who trains: leave --split out, or give --split stored");
+  }
   const std::string folder = out().string();
   ASSERT_EQ(qw({"train", "csbm:nodes=40", "--epochs", "2", "--quiet", "--out", folder}).exit_code, 0);
   expect_refused(

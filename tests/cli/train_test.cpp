@@ -212,6 +212,15 @@ TEST(TrainCommand, RefitsTheFlowToLabelsThatChanged) {
 // One layer, y = X W^T + b: the products for y and for the gradient of W have 2 N D C flops each, the bias
 // and its gradient 3 N C each, the loss 8 for each score of a training node, Adam 12 for each parameter. Both
 // products read X; everything else is small beside it.
+TEST(TrainCommand, PasswordsInAddressesAreNotKept) {
+  const test::TemporaryFolder folder;
+  const std::string out = (folder.path() / "x://ada:secret@h").string();
+  EXPECT_EQ(qw({"train", "karate", "--epochs", "1", "--quiet", "--out", out}).exit_code, 0);
+  const std::string command =
+      nlohmann::json::parse(read_file(out + "/schema.json")).at("command").get<std::string>();
+  EXPECT_THAT(command, testing::EndsWith("x://ada@h"));
+}
+
 TEST(BenchCommand, CountsTheWorkOfALayer) {
   constexpr int64_t kNodes = 600, kInputs = 200, kClasses = 3, kTrain = 360, kSteps = 3;
   const auto begin = std::chrono::steady_clock::now();

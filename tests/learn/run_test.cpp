@@ -1,6 +1,7 @@
 // Trainings in folders: what they leave there, and going on after an interruption.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -302,6 +303,23 @@ TEST(Run, GoesOnOnlyWithTheDataItBeganWith) {
   fewer.graph = Graph::build(edges);
   EXPECT_EQ(refusal(fewer), cannot + "1 edge changed" + instead);
   train(data, request, folder.path());
+}
+
+TEST(Run, GoesOnOnlyWithThePartsItBeganWith) {
+  const test::TemporaryFolder folder;
+  Dataset data = small_data();
+  data.splits.assign(2, stratified_split(data.targets, 1));
+  TrainRequest request = small_request();
+  request.split = "stored";
+  request.runs = 2;
+  const std::vector<RunResult> results = train(data, request, folder.path());
+  std::reverse(data.splits[0].train.begin(), data.splits[0].train.end());
+  EXPECT_EQ(train(data, request, folder.path()).front().seed, results.front().seed);  // the same nodes
+  std::swap(data.splits[1].val[0], data.splits[1].test[0]);
+  EXPECT_EQ(test::error_of([&] { train(data, request, folder.path()); }),
+            folder.path().string() +
+                " cannot go on: who trains, validates and tests changed since it began; train anew with "
+                "another --out");
 }
 
 TEST(Run, KilledInBetweenItGoesOnToTheSameFiles) {

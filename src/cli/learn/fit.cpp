@@ -153,6 +153,7 @@ DataArguments data_here(const FitArguments& arguments, FitBestOptions& options) 
 void fit_now(FitArguments& arguments, const GlobalOptions& global) {
   prepare_libtorch();
   if (arguments.out.empty()) fail_usage("qw fit: --out DIR says where the result goes");
+  refuse_two_splits("qw fit", arguments.data.load, arguments.options.split);
   const std::string page = report_file("qw fit", arguments.report, arguments.out);
   FitBestOptions& options = arguments.options;
   options.seconds = parse_time(arguments.time);
