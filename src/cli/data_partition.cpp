@@ -145,13 +145,12 @@ void add_data_partition(CLI::App& data, const GlobalOptions& global) {
   table.add_choice("method", options.method, {"range", "metis"},
                    "range: consecutive nodes, in passes that need not hold the graph; metis: few edges "
                    "between parts");
-  table.add("align", options.align, {1, 1 << 30},
-            "range: parts are multiples of so many nodes; with other numbers than the default a training "
-            "does not have the bits of the unpartitioned graph");
+  table.add("align", options.align, {1, 1 << 30}, "range: parts are multiples of so many nodes");
   table.add("seed", options.seed, {0, 2147483647}, "metis: of its random choices");
-  table.add_choice("stream", options.stream, {"auto", "yes", "no"},
-                   "range: read edges and features in passes (csbm, OGB folders, edge lists of plain numbers "
-                   "without --nodes); auto: where that can be");
+  table.add_choice(
+      "stream", options.stream, {"auto", "yes", "no"},
+      "range: read edges and features in passes (csbm, OGB folders, edge lists of plain numbers); "
+      "auto: where that can be");
   table.add("memory", options.memory, {1, 1 << 20}, "range: MiB for sorting the edges of such passes");
   table.add("out", arguments->out, "DIR", "folder to make");
   add_options(*command, table);

@@ -19,11 +19,10 @@ std::string text_of(const sockaddr* address, socklen_t length) {
 
 }  // namespace
 
-std::string address_towards(const Place& place) {
+std::string address_towards(const std::string& host, int port) {
   addrinfo hints = {}, *found = nullptr;
   hints.ai_socktype = SOCK_DGRAM;
-  if (getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &hints, &found) != 0)
-    return "127.0.0.1";
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return "127.0.0.1";
   std::string address;
   const int probe = socket(found->ai_family, SOCK_DGRAM, 0);  // sends nothing
   sockaddr_storage own = {};
@@ -37,6 +36,8 @@ std::string address_towards(const Place& place) {
   freeaddrinfo(found);
   return address.empty() ? "127.0.0.1" : address;
 }
+
+bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
 std::string interface_of(const std::string& address) {
   ifaddrs* all = nullptr;

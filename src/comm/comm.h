@@ -22,7 +22,8 @@ class LostProcess : public Error {
 };
 
 // Tensors are dense, of numbers, on the CPU, and have at least one dimension, the rows. Every function throws
-// LostProcess within 15 seconds after a process is lost.
+// LostProcess within 15 seconds after a process is lost; a process that is in none of them by then, since it
+// computes, is ended with the same words and exit code 1.
 class Comm {
  public:
   Comm() = default;
@@ -43,6 +44,9 @@ class Comm {
   virtual void broadcast(const at::Tensor& values, int from) = 0;
   // Returns when all have called it.
   virtual void barrier() = 0;
+
+  // What a person can do when a process is lost; said behind which one it is.
+  virtual void say_when_lost(const std::string&) {}
 };
 
 // What all processes must have in common, by its name: {"qw", "0.2.0"}.

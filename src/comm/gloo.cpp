@@ -4,7 +4,6 @@
 
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
-#include "comm/address.h"
 #include "comm/group_comm.h"
 
 namespace qw {
@@ -17,19 +16,19 @@ constexpr auto kLongest = std::chrono::hours(24 * 30);
 
 constexpr double kToConnect = 6;  // seconds
 
-c10::intrusive_ptr<ProcessGroupGloo::Options> group_options(const Place& place) {
+c10::intrusive_ptr<ProcessGroupGloo::Options> group_options(const std::string& address) {
   auto options = ProcessGroupGloo::Options::create(std::chrono::milliseconds(kLongest));
   const char* chosen = std::getenv("GLOO_SOCKET_IFNAME");
   options->devices.push_back(chosen != nullptr && *chosen != '\0'
                                  ? ProcessGroupGloo::createDeviceForInterface(chosen)
-                                 : ProcessGroupGloo::createDeviceForHostname(address_towards(place)));
+                                 : ProcessGroupGloo::createDeviceForHostname(address));
   options->threads = 1;  // one thing at a time
   return options;
 }
 
-c10::intrusive_ptr<ProcessGroupGloo> connect(const Place& place) {
+c10::intrusive_ptr<ProcessGroupGloo> connect(const Place& place, const std::string& address) {
   return c10::make_intrusive<ProcessGroupGloo>(connect_to_store(place, kToConnect), place.rank, place.size,
-                                               group_options(place));
+                                               group_options(address));
 }
 
 }  // namespace

@@ -19,17 +19,18 @@ namespace qw {
 template <class Group>
 class GroupComm : public Comm {
  public:
-  // Every process connects to every other. Not to be interrupted where one is lost meanwhile.
-  using Connect = std::function<c10::intrusive_ptr<Group>(const Place&)>;
+  // Every process connects to every other, which reach it by `address`. Not to be interrupted where one is
+  // lost meanwhile.
+  using Connect = std::function<c10::intrusive_ptr<Group>(const Place&, const std::string& address)>;
 
   GroupComm(const Place& place, const Agreement& agreement, double patience, const Connect& connect)
       : meeting_(place, agreement, patience), watch_(meeting_), exceptions_(std::uncaught_exceptions()) {
     const auto result = std::make_shared<c10::intrusive_ptr<Group>>();
     watch_.await([&](const Watch::Done& done) {
-      std::thread([result, done, connect, place] {
+      std::thread([result, done, connect, place, address = meeting_.address()] {
         std::exception_ptr error;
         try {
-          *result = connect(place);
+          *result = connect(place, address);
         } catch (const std::exception&) {
           error = std::current_exception();
         }
@@ -48,6 +49,7 @@ class GroupComm : public Comm {
 
   int rank() const override { return meeting_.place().rank; }
   int size() const override { return meeting_.place().size; }
+  void say_when_lost(const std::string& advice) override { watch_.say_also(advice); }
 
   void exchange(const at::Tensor& received, at::IntArrayRef received_rows, const at::Tensor& sent,
                 at::IntArrayRef sent_rows) override {

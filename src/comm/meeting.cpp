@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "comm/address.h"
 #include "core/deadline.h"
 #include "qw/core/error.h"
 
@@ -72,7 +73,9 @@ void Meeting::failed(const std::string& why) {
 }
 
 void Meeting::greet(const Agreement& agreement, double patience) {
-  ordered_json hello = {{"machine", machine()}, {"id", getpid()}, {"size", place_.size}};
+  address_ = address_towards(place_.host, place_.port);
+  ordered_json hello = {
+      {"machine", machine()}, {"id", getpid()}, {"size", place_.size}, {"address", address_}};
   for (const auto& [name, value] : agreement) hello["agreement"].push_back({name, value});
   const std::string own = hello.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   if (store_->add(key_of("taken", place_.rank), 1) > 1) {
@@ -92,7 +95,10 @@ void Meeting::greet(const Agreement& agreement, double patience) {
       }
       std::this_thread::sleep_for(kLook);
     }
-    compare(rank, read_text(*store_, key_of("hello", rank)), own);
+    const std::string theirs = read_text(*store_, key_of("hello", rank));
+    compare(rank, theirs, own);
+    const std::string address = ordered_json::parse(theirs).value("address", "");
+    if (is_loopback(address_) && !is_loopback(address)) address_ = address_towards(address, place_.port);
   }
 }
 

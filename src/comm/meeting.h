@@ -19,6 +19,8 @@ class Meeting {
   ~Meeting();
 
   const Place& place() const { return place_; }
+  // By which others reach this process.
+  const std::string& address() const { return address_; }
   // "process 1 (machine host, id 4711)"
   const std::string& name_of(int rank) const { return names_[rank]; }
 
@@ -32,6 +34,7 @@ class Meeting {
   void compare(int rank, const std::string& theirs, const std::string& own);
 
   Place place_;
+  std::string address_;
   c10::intrusive_ptr<c10d::TCPStore> served_;  // of process 0, unless there is a keeper
   Store store_;
   std::vector<std::string> names_;

@@ -27,8 +27,8 @@ std::unique_ptr<Comm> join(const Place& place, const Agreement& agreement, doubl
                     "`torchrun -m qw`",
                     place.size));
   }
-  const auto connect = [](const Place& here) {
-    return c10d::resolve_process_group(maker()(here, interface_of(address_towards(here))));
+  const auto connect = [](const Place& here, const std::string& address) {
+    return c10d::resolve_process_group(maker()(here, interface_of(address)));
   };
   return std::make_unique<GroupComm<c10d::ProcessGroup>>(place, agreement, patience, connect);
 }

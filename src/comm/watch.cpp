@@ -1,8 +1,10 @@
 #include "comm/watch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 
 namespace qw {
 namespace {
@@ -14,6 +16,8 @@ constexpr int kPatience = 6;
 constexpr double kStorePatience = 6;  // seconds, to connect
 // Until a loss that breaks a connection at once is seen by the watch, too: then it has a name.
 constexpr auto kUntilNamed = std::chrono::seconds(11);
+// Until a process that computes is ended.
+constexpr auto kUntilNoticed = std::chrono::seconds(5);
 
 std::string count_key(int rank) { return fmt::format("count/{}", rank); }
 
@@ -55,6 +59,10 @@ void Watch::run() {
     shared_->changed.notify_all();
     if (loss.empty()) shared_->changed.wait_for(lock, kTick, [this] { return shared_->over; });
   }
+  const auto is_known = [this] { return shared_->over || shared_->noticed; };
+  if (shared_->changed.wait_for(lock, kUntilNoticed, is_known)) return;
+  fmt::print(stderr, "qw: {}\n", shared_->words());
+  _exit(1);  // what computes cannot be interrupted otherwise
 }
 
 std::string Watch::look(c10d::Store& store) {
@@ -87,9 +95,16 @@ void Watch::await(const std::function<void(Done done)>& start) {
   shared_->changed.wait(lock, [&] { return work->over || !shared_->loss.empty(); });
   if (work->over && !work->error) return;
   shared_->changed.wait_for(lock, kUntilNamed, [this] { return !shared_->loss.empty(); });
-  const std::string loss = shared_->loss.empty() ? "a process has ended or cannot be reached" : shared_->loss;
+  if (shared_->loss.empty()) shared_->loss = "a process has ended or cannot be reached";
+  shared_->noticed = true;
+  shared_->changed.notify_all();
   meeting_.lost();
-  throw LostProcess(loss);
+  throw LostProcess(shared_->words());
+}
+
+void Watch::say_also(const std::string& advice) {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  shared_->advice = advice;
 }
 
 }  // namespace qw

@@ -1,6 +1,6 @@
 // Who is lost. Every process counts in the store once a second, and looks whether the next one still does;
 // who sees that it does not writes that down for all. So each makes a few small requests a second, however
-// many processes there are.
+// many processes there are. A process that does not wait for others at that time is ended.
 #pragma once
 
 #include <atomic>
@@ -29,13 +29,20 @@ class Watch {
   using Done = std::function<void(std::exception_ptr)>;
   void await(const std::function<void(Done done)>& start);
 
+  void say_also(const std::string& advice);  // behind who is lost
+
  private:
   // Outlives the watch where work is never over.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    std::string loss;   // who is lost
-    bool over = false;  // the watch
+    std::string loss;      // who is lost
+    std::string advice;    // what a person can do
+    bool over = false;     // the watch
+    bool noticed = false;  // who waits has thrown the loss
+
+    // With a line for a person; "" before a loss.
+    std::string words() const { return loss.empty() || advice.empty() ? loss : loss + "; " + advice; }
   };
 
   void run();

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,8 +33,21 @@ void remove_abandoned(const fs::path& target) {
   for (const fs::path& folder : abandoned) fs::remove_all(folder, error);
 }
 
-// "out" for "out/": its name is needed.
-fs::path named(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
+// "out" for "out/": its name is needed. A folder that stands there already goes by its own name.
+fs::path named(const fs::path& path) {
+  std::error_code error;
+  const fs::path target = path.has_filename() ? path : path.parent_path();
+  return fs::is_directory(target, error) ? fs::canonical(target) : target;
+}
+
+// The finished folder takes the place of an empty one, which a mounted file system or the current folder
+// cannot leave.
+bool can_be_replaced(const fs::path& target) {
+  struct stat own = {}, above = {}, current = {};
+  if (::stat(target.c_str(), &own) != 0) return true;  // nothing is there
+  if (::stat(parent_of(target).c_str(), &above) != 0 || ::stat(".", &current) != 0) return false;
+  return own.st_dev == above.st_dev && (own.st_ino != current.st_ino || own.st_dev != current.st_dev);
+}
 
 }  // namespace
 
@@ -44,6 +58,11 @@ StagedFolder::StagedFolder(const fs::path& target) : target_(named(target)) {
   if (!free) {
     fail_usage(
         fmt::format("{}: is there already; name another folder, or remove it first", target_.string()));
+  }
+  if (!can_be_replaced(target_)) {
+    fail_usage(
+        fmt::format("{}: is the current folder, or where a file system is mounted; name a folder in it",
+                    target_.string()));
   }
   fs::create_directories(parent_of(target_), error);
   remove_abandoned(target_);

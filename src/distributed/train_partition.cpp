@@ -99,13 +99,20 @@ class OnePart {
     for (int64_t run = 0; run < request_.runs; ++run)
       splits.push_back(split_of(request_, training_.labels, run));
     const std::string spec = request_.split == "auto" ? automatic_split(training_.labels) : request_.split;
-    const TrainedOn now = remember(training_.manifest, std::move(splits), spec);
+    TrainedOn now = remember(training_.manifest, std::move(splits), spec);
+    now.partition = training_.manifest.id;
     if (has_memory(training_.folder)) {
       const TrainingMemory memory = read_memory(training_.folder);
       if (fingerprint_json(fingerprint(memory.trained_on)) != fingerprint_json(fingerprint(now))) {
         fail(
             fmt::format("{} cannot go on: the partition holds other data than it began with; train anew "
                         "with another --out",
+                        training_.folder.string()));
+      }
+      if (memory.trained_on.partition != now.partition) {
+        fail(
+            fmt::format("{} cannot go on: it began with another partition of the data; train anew with "
+                        "another --out",
                         training_.folder.string()));
       }
     } else {
@@ -166,7 +173,8 @@ class OnePart {
       goes_on = training_.progress(
           {run, request_.runs, record, request_.learn.epochs, trainer.history(), trainer.finished()});
     }
-    goes_on = from_first(goes_on ? 1 : 0) != 0;
+    const bool stops = !goes_on || (training_.is_told_to_stop && training_.is_told_to_stop());
+    goes_on = sum_in_order(parts_, at::full({1}, stops ? 1 : 0, at::kLong)).item<int64_t>() == 0;
     const int64_t every = request_.checkpoint_every;
     if (every != 0 && (record.epoch + 1) % every == 0) save(trainer, folder_of(run));
     return goes_on;

@@ -25,6 +25,8 @@ struct PartitionTraining {
   // By process 0 alone: what the features were scaled by, and every epoch; false stops all.
   std::function<void(const FeatureScaling&)> scaled;
   std::function<bool(const TrainProgress&)> progress;
+  // By every process, once for each part: whether it was told to stop, and all with it.
+  std::function<bool()> is_told_to_stop = {};
 };
 
 // The results at process 0, elsewhere an empty list; nothing where progress() stopped all. All processes call

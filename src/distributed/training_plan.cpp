@@ -131,9 +131,12 @@ class Planner {
     const PartMeasures& sizes = sizes_[part];
     const MemoryPlan alone = memory_plan(training_size(part), request_);
     parameters_ = alone.parameters;
-    for (const MemoryItem& item : alone.items)
-      add(items, item.what,
-          item.what == "graph structure" ? structure(sizes) : static_cast<double>(item.bytes));
+    for (const MemoryItem& item : alone.items) {
+      double bytes = static_cast<double>(item.bytes);
+      if (item.what == "graph structure") bytes = structure(sizes);
+      if (item.what == "edges of the flow") bytes -= 8 * sizes[kFlowEdges];  // a part forgets their numbers
+      add(items, item.what, bytes);
+    }
     add(items, "rows of the halo", halo_rows(sizes));
   }
 

@@ -174,7 +174,7 @@ void Flow::step(const at::Tensor& residual) {
   const at::Tensor extra = values_.grad().defined() ? values_.grad().contiguous()
                                                     : at::empty({0}, values_.options().requires_grad(false));
   ++options_.step.step;
-  const auto all = static_cast<int64_t>(carriers().size());
+  const int64_t all = values_.size(0);
   step_some(0, topology_.counted, residual, extra, measured_);
   if (topology_.counted < all) step_some(topology_.counted, all, residual, extra, at::empty_like(measured_));
   stale_ = true;
@@ -222,6 +222,8 @@ std::vector<Buffer> Flow::moments() const {
 }
 
 void Flow::drop_moments() { first_moment_ = second_moment_ = at::empty({0}, values_.options()); }
+
+void Flow::forget_carriers() { topology_.carriers = {}; }
 
 void Flow::changed(int64_t steps) {
   options_.step.step = steps;

@@ -167,6 +167,7 @@ void Learner::use_flow(FlowRule rule) {
                             : flow_topology(input_.topology, input_.split.train, options.all_edges,
                                             input_.graph.options()),
                 input_.targets.width, options, input_.graph.options());
+  if (input_.part) flow_->forget_carriers();
   if (predictor_) flow_->require_gradient();
 }
 

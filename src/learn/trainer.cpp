@@ -347,7 +347,7 @@ void Trainer::take_state(const SafetensorsFile& file, const std::vector<int64_t>
     const bool is_best = stored.name.starts_with(kBestPrefix);
     Buffer read{plain_name(stored.name), tensor_from(stored)};
     if (const auto own = rows.find(read.name); own != rows.end())
-      read.value = input_.part->own_of(read.value, own->second);
+      read.value = input_.part->own_of(read.value, own->second).clone();  // what all parts have can go
     (is_best ? best : tensors).push_back(std::move(read));
   }
   learner_->restore(tensors, counts, from);

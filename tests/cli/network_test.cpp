@@ -88,18 +88,25 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-// Processes that work together until one is lost, started one by one as on several machines.
+// A command for each process, started one by one as on several machines.
+std::vector<std::unique_ptr<Running>> start_all(const std::vector<Arguments>& commands) {
+  const ScopedEnvironment world("WORLD_SIZE", std::to_string(commands.size()).c_str());
+  const ScopedEnvironment address("MASTER_ADDR", "127.0.0.1");
+  const ScopedEnvironment port("MASTER_PORT", std::to_string(free_port()).c_str());
+  std::vector<std::unique_ptr<Running>> all;
+  for (size_t rank = 0; rank < commands.size(); ++rank) {
+    const ScopedEnvironment own("RANK", std::to_string(rank).c_str());
+    all.push_back(std::make_unique<Running>(commands[rank]));
+  }
+  return all;
+}
+
+// Processes that work together until one is lost.
 class Together {
  public:
-  explicit Together(int size) {
-    const ScopedEnvironment world("WORLD_SIZE", std::to_string(size).c_str());
-    const ScopedEnvironment address("MASTER_ADDR", "127.0.0.1");
-    const ScopedEnvironment port("MASTER_PORT", std::to_string(free_port()).c_str());
-    for (int rank = 0; rank < size; ++rank) {
-      const ScopedEnvironment own("RANK", std::to_string(rank).c_str());
-      all_.push_back(std::make_unique<Running>(
-          Arguments{"bench", "network", "--seconds", "1000", "--wait", "60", "--threads", "1"}));
-    }
+  explicit Together(int size)
+      : all_(start_all(std::vector<Arguments>(
+            size, {"bench", "network", "--seconds", "1000", "--wait", "60", "--threads", "1"}))) {
     std::this_thread::sleep_for(std::chrono::seconds(6));  // until they work
   }
 
@@ -197,6 +204,17 @@ class HaloBench : public testing::Test {
     return rows;
   }
 
+  // Both end with one line on what differs.
+  static void expect_refused_together(const Arguments& first, const Arguments& second,
+                                      const std::string& what) {
+    for (const auto& each : start_all({first, second})) {
+      EXPECT_EQ(each->end(kMostToEnd), 1);
+      EXPECT_THAT(each->err(),
+                  MatchesRegex("qw: process [01] \\(machine .*\\) has " + what +
+                               ", process [01] \\(.*\\) has " + what + ": all must have the same\n"));
+    }
+  }
+
   nlohmann::json bench(int processes) const {
     return test::json_of({"bench", "halo", partition_, "--processes", std::to_string(processes), "--columns",
                           "5", "--seconds", "0", "--json"});
@@ -235,19 +253,51 @@ TEST_F(HaloBench, APartitionOfAnotherGraphIsRefused) {
   const std::string other = (folder_.path() / "other").string();
   ASSERT_EQ(
       test::qw({"data", "partition", "karate", "--parts", "2", "--align", "8", "--out", other}).exit_code, 0);
-  const ScopedEnvironment size("WORLD_SIZE", "2"), address("MASTER_ADDR", "127.0.0.1");
-  const ScopedEnvironment port("MASTER_PORT", std::to_string(free_port()).c_str());
-  std::vector<std::unique_ptr<Running>> both;
-  for (const auto& [rank, folder] : std::map<std::string, std::string>{{"0", partition_}, {"1", other}}) {
-    const ScopedEnvironment own("RANK", rank.c_str());
-    both.push_back(std::make_unique<Running>(Arguments{"bench", "halo", folder, "--wait", "30"}));
-  }
-  for (const auto& each : both) {
-    EXPECT_EQ(each->end(kMostToEnd), 1);
-    EXPECT_THAT(each->err(),
-                MatchesRegex("qw: process [01] \\(machine .*\\) has partition [0-9a-f]*, process [01] "
-                             "\\(.*\\) has partition [0-9a-f]*: all must have the same\n"));
-  }
+  expect_refused_together({"bench", "halo", partition_, "--wait", "30"},
+                          {"bench", "halo", other, "--wait", "30"}, "partition [0-9a-f]*");
+}
+
+TEST_F(HaloBench, OtherOptionsAreRefused) {
+  const Arguments train{"train", partition_, "--epochs", "5", "--wait", "30"};
+  const auto with = [&](const char* option, const char* value) {
+    Arguments command = train;
+    command.insert(command.end(), {option, value});
+    return command;
+  };
+  expect_refused_together(with("--seed", "1"), with("--seed", "2"), "seed [12]");
+  expect_refused_together(train, with("--lr", "0.5"), "lr 0\\.[0-9]*");
+  expect_refused_together(train, with("--solver", "ce"), "solver [a-z]*");
+  expect_refused_together({"bench", "halo", partition_, "--columns", "3"},
+                          {"bench", "halo", partition_, "--columns", "4"}, "columns [34]");
+  expect_refused_together({"bench", "network", "--megabytes", "1"}, {"bench", "network", "--megabytes", "2"},
+                          "megabytes [12]");
+}
+
+// Two processes that train until they are stopped.
+std::vector<std::unique_ptr<Running>> train_for_ever(const std::string& partition, const std::string& out) {
+  const Arguments command{"train", partition, "--epochs",  "1000000", "--patience", "0",
+                          "--out", out,       "--threads", "1",       "--wait",     "60"};
+  auto both = start_all({command, command});
+  std::this_thread::sleep_for(std::chrono::seconds(6));  // until they work
+  return both;
+}
+
+TEST_F(HaloBench, ALostTrainingSaysHowToGoOn) {
+  const std::string out = (folder_.path() / "out").string();
+  const auto both = train_for_ever(partition_, out);
+  both[1]->send(SIGKILL);
+  EXPECT_EQ(both[0]->end(kMostToEnd), 1);
+  EXPECT_THAT(both[0]->err(), testing::ContainsRegex("qw: process 1 \\(machine .*\\) has ended or .*; go on "
+                                                     "with: qw train --resume " +
+                                                     out + "\n"));
+}
+
+TEST_F(HaloBench, AnyProcessStopsAllInGoodOrder) {
+  const std::string out = (folder_.path() / "out").string();
+  const auto both = train_for_ever(partition_, out);
+  both[1]->send(SIGTERM);
+  for (const auto& each : both) EXPECT_EQ(each->end(kMostToEnd), 130) << each->err();
+  EXPECT_THAT(both[0]->err(), testing::HasSubstr("stopped; all that was learned is in " + out));
 }
 
 TEST(Network, ProcessesThatAreNotThoseOfTheEnvironmentAreRefused) {

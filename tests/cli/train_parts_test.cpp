@@ -113,6 +113,8 @@ TEST_F(TrainParts, AnEpochIsMeasuredAndPredicted) {
   EXPECT_NEAR(two["sending_ms"], two["bytes"].get<double>() * 8 / 1e6, 1e-9);
   test::expect_refused({"bench", "scale", parts_, "--model", "gcn-lpa"}, 2,
                        "qw bench scale: --model gcn-lpa needs the whole graph in one process");
+  test::expect_refused({"bench", "scale", parts_, "--epochs", "2"}, 2,
+                       "qw bench scale: --epochs must be more than the 2 that are not measured");
 }
 
 TEST_F(TrainParts, DataThatChangedIsNoticed) {
@@ -126,6 +128,18 @@ TEST_F(TrainParts, DataThatChangedIsNoticed) {
   const CommandResult again = test::qw({"train", "--resume", path("runs")});
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_THAT(again.err, HasSubstr("cannot go on: the partition holds other data than it began with"));
+}
+
+TEST_F(TrainParts, AnotherPartitionOfTheDataIsNoticed) {
+  EXPECT_EQ(train("runs", {"--runs", "2"}).exit_code, 0);
+  fs::remove_all(parts_);
+  EXPECT_EQ(
+      test::qw({"data", "partition", "karate", "--parts", "2", "--align", "1", "--out", parts_}).exit_code,
+      0);
+  fs::remove(path("runs") + "/run-1/summary.json");
+  const CommandResult again = test::qw({"train", "--resume", path("runs")});
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_THAT(again.err, HasSubstr("cannot go on: it began with another partition of the data"));
 }
 
 TEST_F(TrainParts, ATableOfOnesOwnIsScaledAndNamed) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <thread>
 
+#include "comm/address.h"
 #include "comm/group.h"
 #include "support/support.h"
 
@@ -167,6 +168,37 @@ TEST(Comm, AStoreThatEndsEarlyIsSaid) {
   waiting.join();
   EXPECT_EQ(error, "who listened at 127.0.0.1:" + std::to_string(place.port) +
                        " has ended, before all processes were there");
+}
+
+// Process 1 ends with an error, and process 0 calls nobody.
+void compute_while_another_is_lost() {
+  const Group group;
+  std::thread lost([&] {
+    try {
+      const std::unique_ptr<Comm> comm = join(group.place(1, 2), {}, kPatience);
+      throw std::runtime_error("");
+    } catch (const std::runtime_error&) {
+    }
+  });
+  const std::unique_ptr<Comm> comm = join(group.place(0, 2), {}, kPatience);
+  comm->say_when_lost("go on later");
+  lost.join();
+  std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
+TEST(CommDeathTest, WhoComputesIsEndedWhenAnotherIsLost) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EXIT(compute_while_another_is_lost(), testing::ExitedWithCode(1),
+              "qw: process 1 \\(machine .*, id [0-9]+\\) has ended with an error; go on later");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(Address, TheLoopbackReachesThisMachineAlone) {
+  EXPECT_EQ(address_towards("127.0.0.1", 29500), "127.0.0.1");
+  EXPECT_TRUE(is_loopback("127.0.1.1") && is_loopback("::1"));
+  EXPECT_FALSE(is_loopback("10.0.0.1") || is_loopback("fe80::1"));
+  EXPECT_EQ(address_towards("no-such-host.invalid", 29500), "127.0.0.1");
 }
 
 TEST(Comm, AnotherProgramAtThePortIsSaid) {

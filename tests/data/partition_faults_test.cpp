@@ -1,7 +1,8 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "data/partition_support.h"
 #include "qw/core/version.h"
@@ -112,6 +113,12 @@ TEST_F(PartitionFaults, BrokenManifest) {
   write_file_atomically(file, whole);
   change_manifest("\"nodes\": 40", "\"nodes\": 41");
   EXPECT_EQ(error_of_part(), file + ": its parts do not make up its graph");
+  for (const auto& [from, to] : {std::pair{"\"directed\": false", "\"directed\": true"},
+                                 std::pair{"\"sha256\": \"", "\"sha256\": \"0"}}) {
+    write_file_atomically(file, whole);
+    change_manifest(from, to);
+    EXPECT_NE(error_of_part().find("; restore it, or make the partition again"), std::string::npos) << from;
+  }
   write_file_atomically(file, "[]");
   EXPECT_EQ(error_of_part(), file + ": is no manifest of a partition");
   write_file_atomically(file, whole.substr(0, 100));
@@ -126,6 +133,26 @@ TEST_F(PartitionFaults, ATargetThatIsThereIsLeftAlone) {
   EXPECT_NO_THROW(open_part(open_partition(out_), 1));
   fs::create_directory(folder_.path() / "empty");
   EXPECT_NO_THROW(make(folder_.path() / "empty", 2));
+}
+
+TEST_F(PartitionFaults, ATargetThatCannotBeReplacedIsRefusedFirst) {
+  const fs::path real = folder_.path() / "real", link = folder_.path() / "link", before = fs::current_path();
+  fs::create_directory(real);
+  fs::create_directory_symlink(real, link);
+  fs::current_path(real);
+  const std::string refused =
+      fs::canonical(real).string() +
+      ": is the current folder, or where a file system is mounted; name a folder in it";
+  EXPECT_EQ(error_of([&] { make(".", 2); }), refused);
+  EXPECT_EQ(error_of([&] { make(link, 2); }), refused);
+  fs::current_path(before);
+  EXPECT_NO_THROW(make(link, 2));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_NO_THROW(open_part(open_partition(link), 1));
+  struct stat own = {}, above = {};
+  const bool is_mounted = ::stat("/dev/shm", &own) == 0 && ::stat("/dev", &above) == 0 &&
+                          own.st_dev != above.st_dev && fs::is_empty("/dev/shm");
+  if (is_mounted) EXPECT_THAT(error_of([&] { make("/dev/shm", 2); }), testing::HasSubstr("is mounted"));
 }
 
 TEST_F(PartitionFaults, WhatAKilledProcessLeftGoes) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills a training over a partition, all its processes at once, and goes on with another number of them.
 
-    tests/torture/part_kills.py build/release/qw --kills 20
+    tests/torture/part_kills.py build/release/qw --kills 6
 
 What is left in the end must have the bytes of a training that nobody disturbed, by one process. Needs a qw with Gloo;
 ends with 77, and a line that says why, without.

@@ -21,6 +21,7 @@ struct TrainedOn {
   std::vector<uint64_t> feature_rows;  // a hash of each node's features, whatever the order of the columns
   std::vector<Split> splits;           // one for each run
   std::string split;                   // how they were drawn, as in qw/graph/split_spec.h
+  std::string partition = {};          // its id, where the data was trained on part by part
 
   // The node's id, or its number where the data has no ids.
   std::string node_id(NodeId node) const;

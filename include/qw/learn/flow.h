@@ -103,6 +103,7 @@ class Flow {
   void set_steps(int64_t steps) { options_.step.step = steps; }
   void changed(int64_t steps);  // after its state was overwritten by that of so many steps
   void drop_moments();          // takes no step any more
+  void forget_carriers();       // where nobody asks which edges these are: eight bytes for each
 
  private:
   // Of the carriers begin .. end; measures [3] as flow_step_ has them.

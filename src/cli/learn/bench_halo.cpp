@@ -89,7 +89,8 @@ void print(const HaloCost& cost, int parts, int processes, const HaloOptions& op
 void bench_halo(const HaloOptions& options, const GlobalOptions& global) {
   const PartitionManifest manifest = open_partition(options.partition);
   const auto parts = static_cast<int>(manifest.count());
-  const std::unique_ptr<Comm> comm = join_processes_of(manifest, options.processes, global);
+  const std::unique_ptr<Comm> comm =
+      join_processes_of(manifest, options.processes, {{"columns", std::to_string(options.columns)}}, global);
   prepare_libtorch();
   run_parts(*comm, parts, [&](Comm& part) {
     const HaloCost cost = measure_part(part, comm->size(), manifest, options);

@@ -74,7 +74,8 @@ void print(const std::vector<Row>& rows, double barrier, int processes, bool jso
 }
 
 void bench_network(const NetworkOptions& options, const GlobalOptions& global) {
-  const std::unique_ptr<Comm> comm = join_processes(options.processes, {}, global);
+  const std::unique_ptr<Comm> comm =
+      join_processes(options.processes, {{"megabytes", std::to_string(options.megabytes)}}, global);
   prepare_libtorch();
   const double barrier = median_seconds(*comm, options.seconds, [&] { comm->barrier(); });
   std::vector<Row> rows;

@@ -73,9 +73,10 @@ double largest_share(const PartitionManifest& manifest, int processes) {
   return all == 0 ? 1.0 / processes : static_cast<double>(most) / static_cast<double>(all);
 }
 
-// The mean of the epochs after the first two, in which all that is made once is made.
+constexpr int64_t kWarmEpochs = 2;  // in which all that is made once is made
+
+// The mean of the epochs after these.
 EpochCost measure(Comm& comm, const PartitionManifest& manifest, const ScaleOptions& options) {
-  constexpr int64_t kWarm = 2;
   CountedComm counted(comm);
   const Dataset labels = labels_of_partition(manifest);
   std::chrono::steady_clock::time_point begin, end;
@@ -83,11 +84,11 @@ EpochCost measure(Comm& comm, const PartitionManifest& manifest, const ScaleOpti
   const auto progress = [&](const TrainProgress& epoch) {
     end = std::chrono::steady_clock::now();
     after = counted.traffic();
-    if (epoch.record.epoch == kWarm - 1) begin = end, before = after;
+    if (epoch.record.epoch == kWarmEpochs - 1) begin = end, before = after;
     return true;
   };
   train_partition(counted, {manifest, labels, options.request, "", {}, progress});
-  const auto epochs = static_cast<double>(options.request.learn.epochs - kWarm);
+  const auto epochs = static_cast<double>(options.request.learn.epochs - kWarmEpochs);
   EpochCost cost;
   cost.seconds = std::chrono::duration<double>(end - begin).count() / epochs;
   cost.traffic.calls = std::llround(static_cast<double>(after.calls - before.calls) / epochs);
@@ -173,7 +174,11 @@ void bench_scale(ScaleOptions& options, const GlobalOptions& global) {
   if (const std::string joined = needs_joined_graph(options.request); !joined.empty())
     fail_usage(fmt::format("qw bench scale: {} needs the whole graph in one process", joined));
   const PartitionManifest manifest = open_partition(options.partition);
-  const std::unique_ptr<Comm> comm = join_processes_of(manifest, options.processes, global);
+  if (options.request.learn.epochs <= kWarmEpochs)
+    fail_usage(
+        fmt::format("qw bench scale: --epochs must be more than the {} that are not measured", kWarmEpochs));
+  const std::unique_ptr<Comm> comm =
+      join_processes_of(manifest, options.processes, agreement_on(options.request), global);
   if (comm->rank() != 0) set_quiet(true);
   options.request.learn.patience = options.request.learn.epochs;
   const EpochCost cost = measure(*comm, manifest, options);

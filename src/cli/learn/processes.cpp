@@ -9,6 +9,7 @@
 
 #include "comm/launch.h"
 #include "comm/place.h"
+#include "core/json.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 #include "qw/core/version.h"
@@ -73,11 +74,23 @@ bool has_several_processes(const ProcessOptions& options) {
 }
 
 std::unique_ptr<Comm> join_processes_of(const PartitionManifest& manifest, const ProcessOptions& options,
-                                        const GlobalOptions& global) {
+                                        const Agreement& agreement, const GlobalOptions& global) {
   require_parts(manifest, options.processes);
-  std::unique_ptr<Comm> comm = join_processes(options, {{"partition", manifest.id}}, global);
+  Agreement all{{"partition", manifest.id}};
+  all.insert(all.end(), agreement.begin(), agreement.end());
+  std::unique_ptr<Comm> comm = join_processes(options, all, global);
   require_parts(manifest, comm->size());
   return comm;
+}
+
+Agreement agreement_on(const TrainRequest& request) {
+  Agreement agreement;
+  const nlohmann::ordered_json document = to_json(request);
+  for (const char* options : {"request", "model_options", "learn"}) {
+    for (const auto& [name, value] : document.at(options).items())
+      agreement.emplace_back(name, value.is_string() ? value.get<std::string>() : json_text(value));
+  }
+  return agreement;
 }
 
 double median_seconds(Comm& comm, double seconds, const std::function<void()>& work) {

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "comm/comm.h"
 #include "qw/data/partition.h"
+#include "qw/learn/run.h"
 
 namespace qw::cli {
 
@@ -24,7 +25,10 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
 
 // Those of a partition, of which each must have a part at least.
 std::unique_ptr<Comm> join_processes_of(const PartitionManifest& manifest, const ProcessOptions& options,
-                                        const GlobalOptions& global);
+                                        const Agreement& agreement, const GlobalOptions& global);
+
+// Every option of a training; where its data is may differ.
+Agreement agreement_on(const TrainRequest& request);
 
 // Throws qw::UsageError unless each has a part.
 void require_parts(const PartitionManifest& manifest, int64_t processes);

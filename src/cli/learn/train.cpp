@@ -213,13 +213,7 @@ Dataset load_data(const TrainArguments& arguments) {
 void refuse_ignored(const TrainArguments& arguments) {
   const LoadOptions& load = arguments.data.load;
   const TrainRequest& request = arguments.request;
-  const bool own_split = request.split == "auto" || request.split == "stored";
-  for (const auto& [option, value] :
-       {std::pair{"--split-file", &load.split_file}, std::pair{"--split-column", &load.split_column}}) {
-    if (value->empty() || own_split) continue;
-    fail_usage(
-        fmt::format("qw train: {} says who trains: leave --split out, or give --split stored", option));
-  }
+  refuse_two_splits("qw train", load, request.split);
   const bool sees_no_edges =
       request.model == "mlp" && (request.learn.solver == "ce" || request.learn.solver == "mse");
   if (!load.edge_weight.empty() && sees_no_edges)
@@ -327,9 +321,13 @@ bool goes_by_parts(const TrainArguments& arguments, const std::string& partition
 void train_parts(const CLI::App& command, TrainArguments& arguments, const std::string& partition,
                  const GlobalOptions& global) {
   const PartitionManifest manifest = open_partition(partition);
-  std::unique_ptr<Comm> comm = join_processes_of(manifest, arguments.processes, global);
+  Agreement agreement = agreement_on(arguments.request);
+  agreement.emplace_back("preset", arguments.preset.empty() ? "none" : arguments.preset);
+  std::unique_ptr<Comm> comm = join_processes_of(manifest, arguments.processes, agreement, global);
   const bool speaks = comm->rank() == 0;
   if (!speaks) set_quiet(true);
+  comm->say_when_lost(arguments.out.empty() ? "nothing is kept, since there is no --out"
+                                            : fmt::format("go on with: qw train --resume {}", arguments.out));
   const Dataset labels = labels_of_partition(manifest);
   suit_request(command, labels, arguments);
   report_file("qw train", arguments.report, arguments.out);  // refused before anything is trained
@@ -345,7 +343,8 @@ void train_parts(const CLI::App& command, TrainArguments& arguments, const std::
                                      [](const FeatureScaling& scaling) {
                                        if (scaling.kind() != "none") say(scaling.summary());
                                      },
-                                     progress};
+                                     progress,
+                                     Interrupt::happened};
     std::optional<std::vector<RunResult>> results = train_partition(*comm, training);
     if (results) return *std::move(results);
     comm.reset();  // all have stopped, and none takes that for an error

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "core/sha256.h"
 #include "data/partition/part_format.h"
 #include "data/schema/schema_json.h"
 #include "qw/core/error.h"
@@ -12,6 +13,8 @@ namespace qw {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kHash = "sha256";
 
 Json part_json(const PartSummary& part) {
   return {{"file", part.file}, {"sha256", part.sha256}, {"bytes", part.bytes},        {"nodes", part.nodes},
@@ -69,37 +72,46 @@ bool fits(const PartitionManifest& manifest) {
   return good && manifest.edges >= 0;
 }
 
+// Of all that the document says but for its own hash.
+std::string hash_of(Json json) {
+  json.erase(kHash);
+  Sha256 hash;
+  hash.add(json_text(json));
+  return hash.hex();
+}
+
 }  // namespace
 
 std::string manifest_text(const PartitionManifest& manifest) {
   Json parts = Json::array(), missing = Json::array();
   for (const PartSummary& part : manifest.parts) parts.push_back(part_json(part));
   for (const TableColumn& column : manifest.about.columns) missing.push_back(column.missing);
-  const Json json = {{"schema", kPartitionSchema},
-                     {"qw", manifest.version},
-                     {"id", manifest.id},
-                     {"fingerprint", manifest.fingerprint},
-                     {"method", manifest.method},
-                     {"align", manifest.align},
-                     {"graph",
-                      {{"nodes", manifest.nodes},
-                       {"edges", manifest.edges},
-                       {"cut_edges", manifest.cut_edges},
-                       {"directed", manifest.directed},
-                       {"costs", manifest.has_costs},
-                       {"weights", manifest.has_weights},
-                       {"ids", manifest.has_ids},
-                       {"sparse_features", manifest.sparse_features}}},
-                     {"data",
-                      {{"name", manifest.about.name},
-                       {"notes", manifest.about.notes},
-                       {"default_split", manifest.about.default_split},
-                       {"of_paper", manifest.about.of_paper},
-                       {"missing", missing},
-                       {"schema", to_json(manifest.schema)}}},
-                     {"labels", {{"file", kLabelsFile}, {"sha256", manifest.labels_sha256}}},
-                     {"begins", manifest.begins},
-                     {"parts", parts}};
+  Json json = {{"schema", kPartitionSchema},
+               {"qw", manifest.version},
+               {"id", manifest.id},
+               {"fingerprint", manifest.fingerprint},
+               {"method", manifest.method},
+               {"align", manifest.align},
+               {"graph",
+                {{"nodes", manifest.nodes},
+                 {"edges", manifest.edges},
+                 {"cut_edges", manifest.cut_edges},
+                 {"directed", manifest.directed},
+                 {"costs", manifest.has_costs},
+                 {"weights", manifest.has_weights},
+                 {"ids", manifest.has_ids},
+                 {"sparse_features", manifest.sparse_features}}},
+               {"data",
+                {{"name", manifest.about.name},
+                 {"notes", manifest.about.notes},
+                 {"default_split", manifest.about.default_split},
+                 {"of_paper", manifest.about.of_paper},
+                 {"missing", missing},
+                 {"schema", to_json(manifest.schema)}}},
+               {"labels", {{"file", kLabelsFile}, {"sha256", manifest.labels_sha256}}},
+               {"begins", manifest.begins},
+               {"parts", parts}};
+  json[kHash] = hash_of(json);
   return json_text(json, 1) + "\n";
 }
 
@@ -129,6 +141,8 @@ PartitionManifest manifest_from(std::string_view text, const std::string& name) 
     fail(fmt::format("{}: is no whole manifest of a partition", name));
   }
   if (!fits(manifest)) fail(fmt::format("{}: its parts do not make up its graph", name));
+  if (!json.contains(kHash) || json.at(kHash) != hash_of(json))
+    fail(fmt::format("{}: is not as it was written; restore it, or make the partition again", name));
   return manifest;
 }
 
