@@ -16,7 +16,7 @@ import numpy as np
 
 from ._lib import fail, learning
 from .data import Dataset
-from .estimators import NodeClassifier, NodeRegressor, _Node
+from .estimators import NodeClassifier, NodeRegressor, _kept_in, _Node
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -31,6 +31,16 @@ def _seconds(time: float | str) -> float:
     if not 0 < found < float("inf"):
         raise fail(f"time {time!r} is no time; give seconds, or '90s', '5m', '2h'")
     return found
+
+
+def _kept_of(outcome: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "outcome_": outcome,
+        "candidates_": outcome["candidates"],
+        "verdicts_": outcome.get("verdicts", []),
+        "learning_curve_": outcome.get("learning_curve", []),
+        "warnings_": outcome["warnings"],
+    }
 
 
 class _Auto(_Node):
@@ -63,7 +73,7 @@ class _Auto(_Node):
             setattr(self, name, value)
         return self
 
-    def _train(self, data: Dataset) -> None:
+    def _train(self, data: Dataset) -> dict[str, Any]:
         for name, value in (("trials", self.trials), ("seed", self.seed)):
             if not isinstance(value, (int, np.integer)) or value < 0:
                 raise fail(f"{name} must be a whole number that is not negative, got {value!r}")
@@ -73,19 +83,13 @@ class _Auto(_Node):
         progress = _Race() if self.verbose else None
         found = learning().fit_best(data._data, json.dumps(asked), folder.name, progress)
         shutil.rmtree(pathlib.Path(folder.name, "search"), ignore_errors=True)
-        self.fitted_ = learning().load_fitted(folder.name)
-        self._folder = folder  # the earlier one goes now
-        self.n_features_in_ = data._data.features.columns
-        self._keep(json.loads(found))
-        for warning in self.warnings_:
-            warnings.warn(warning, stacklevel=4)
+        fitted = learning().load_fitted(folder.name)
+        return {"fitted_": fitted, "_folder": folder, **_kept_of(json.loads(found))}
 
-    def _keep(self, outcome: dict[str, Any]) -> None:
-        self.outcome_ = outcome
-        self.candidates_ = outcome["candidates"]
-        self.verdicts_ = outcome.get("verdicts", [])
-        self.learning_curve_ = outcome.get("learning_curve", [])
-        self.warnings_ = outcome["warnings"]
+    def _fit(self, x: Any, y: Any, edges: Any, directed: bool | None) -> None:
+        super()._fit(x, y, edges, directed)
+        for warning in self.warnings_:
+            warnings.warn(warning, stacklevel=3)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Any:
@@ -93,12 +97,14 @@ class _Auto(_Node):
         outcome = pathlib.Path(folder, "fit.json")
         if not outcome.exists():
             raise fail(f"{os.fspath(folder)} is no folder of qw fit; NodeClassifier.load reads those of qw train")
-        made = cls()
-        made.fitted_ = learning().load_fitted(os.fspath(folder))
-        made._check_task(folder)
-        made._keep(json.loads(outcome.read_text()))
-        made._loaded()
+        made = super().load(folder)
+        made.__dict__.update(_kept_of(json.loads(outcome.read_text())))
         return made
+
+    @classmethod
+    def _parameters_of(cls, fitted: Any) -> dict[str, Any]:
+        kept = _kept_in(fitted.folder)
+        return dict(kept["parameters"]) if kept.get("estimator") == cls.__name__ else {}
 
     def _test(self, metric: str) -> float:
         self._check_fitted()

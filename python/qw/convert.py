@@ -66,12 +66,22 @@ def edges_of(given: Any, num_nodes: int | None = None, directed: bool | None = N
     return edges
 
 
+def as_pairs(given: Any) -> list[Any] | None:
+    """A list of pairs of nodes; None for anything else."""
+    if not (isinstance(given, (list, tuple)) and given and isinstance(given[0], (list, tuple)) and len(given[0]) == 2):
+        return None
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in given):
+        raise fail("edges must be pairs of nodes")
+    return list(given)
+
+
 def _index_of(given: Any) -> NDArray[np.int64]:
-    if isinstance(given, (list, tuple)) and given and isinstance(given[0], (list, tuple)) and len(given[0]) == 2:
-        pairs = _numbers(as_array(given, "edges"))
-        if pairs.ndim != 2 or pairs.shape[1] != 2:
+    pairs = as_pairs(given)
+    if pairs is not None:
+        array = _numbers(as_array(pairs, "edges"))
+        if array.ndim != 2:
             raise fail("edges must be pairs of nodes")
-        return pairs.T
+        return array.T
     array = _numbers(as_array(given, "edges"))
     if array.size == 0:
         return np.empty((2, 0), dtype=np.int64)

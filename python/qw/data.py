@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import pathlib
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -42,6 +40,7 @@ class Dataset:
             "feature_names": features.names,
             "targets": (targets.task, targets.classes, targets.values, targets.names),
             "splits": [(split.train, split.val, split.test) for split in data.splits],
+            "made_features": data.made_features,
             "texts": {name: getattr(data, name) for name in ("name", "format", "node_ids", "notes", "default_split")},
         }
 
@@ -53,6 +52,7 @@ class Dataset:
         features = _core.sparse_features(*given) if isinstance(given, tuple) else _core.dense_features(given)
         features.names = state["feature_names"]
         data.features = features
+        data.made_features = state["made_features"]
         task, classes, values, names = state["targets"]
         if task == "classification":
             data.targets = _core.class_targets(classes, names)
@@ -253,6 +253,36 @@ def targets_of(y: Any, task: str = "auto") -> _core.Targets:
     return _core.value_targets(values, [str(c) for c in range(values.shape[1])] if values.shape[1] > 1 else [], labels)
 
 
+def _mask(given: Any, name: str, nodes: int) -> NDArray[Any] | None:
+    """[nodes, runs]."""
+    if getattr(given, name, None) is None:
+        return None
+    mask = as_array(getattr(given, name), name)
+    mask = mask[:, None] if mask.ndim == 1 else mask
+    if mask.ndim != 2 or mask.shape[0] != nodes or mask.shape[1] == 0:
+        raise fail(f"{name} must have a row for each of {nodes} nodes, got the shape {list(mask.shape)}")
+    return mask
+
+
+def _take_masks(given: Any, data: _core.Dataset) -> None:
+    nodes = data.graph.num_nodes
+    names = ("train_mask", "val_mask", "test_mask")
+    train, val, test = (_mask(given, name, nodes) for name in names)
+    if train is None or test is None:
+        if train is not None or val is not None or test is not None:
+            data.notes = [*data.notes, "the masks are not used: train_mask and test_mask are needed; a split is drawn"]
+        return
+    if val is None:
+        val = np.zeros((nodes, 1), dtype=bool)
+        data.notes = [*data.notes, "there is no val_mask: a training keeps its last epoch"]
+    counts = [mask.shape[1] for mask in (train, val, test)]
+    if any(count not in (1, max(counts)) for count in counts):
+        raise fail(f"masks must have one column, or one for each run; train, val and test have {counts}")
+    parts = [np.broadcast_to(mask, (nodes, max(counts))) for mask in (train, val, test)]
+    data.splits = [_core.Split(*(np.flatnonzero(part[:, run]) for part in parts)) for run in range(max(counts))]
+    data.default_split = "stored"
+
+
 def from_pyg(data: Any) -> Dataset:
     """From a torch_geometric Data object: x, edge_index, edge_weight, y and, where it has them, masks."""
     if data.x is None:
@@ -260,24 +290,5 @@ def from_pyg(data: Any) -> Dataset:
     x = as_array(data.x, "x")
     targets = None if data.y is None else targets_of(data.y)
     made = from_arrays(x, data, targets)
-    names = ("train_mask", "val_mask", "test_mask")
-    masks = [getattr(data, name, None) for name in names]
-    if all(mask is not None for mask in masks):
-        parts = [as_array(mask, name) for mask, name in zip(masks, names)]
-        parts = [part[:, None] if part.ndim == 1 else part for part in parts]
-        made._data.splits = [
-            _core.Split(*(np.flatnonzero(part[:, run]) for part in parts)) for run in range(parts[0].shape[1])
-        ]
-        made._data.default_split = "stored"
+    _take_masks(data, made._data)
     return made
-
-
-class TableFiles:
-    """DataFrames as the CSV files that the library reads, in a folder that goes with this object."""
-
-    def __init__(self, nodes: Any, edges: Any) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="qw-tables-")
-        folder = pathlib.Path(self._folder.name)
-        self.nodes, self.edges = str(folder / "nodes.csv"), str(folder / "edges.csv")
-        nodes.to_csv(self.nodes, index=False)
-        edges.to_csv(self.edges, index=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import pathlib
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from . import _core
 from ._lib import fail, learning
 from .convert import as_array, is_instance
-from .data import Dataset, TableFiles, _load_options, from_arrays, from_pyg
+from .data import Dataset, _load_options, from_arrays, from_pyg
+from .labels import check_index, class_targets, classes_of, is_unknown, labels_of, r2, value_targets, values_of
+from .tables import TableFiles
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -32,36 +35,39 @@ except ImportError:  # scikit-learn is not needed
         pass
 
 
-ID = "qw_id"
-TARGET = "qw_target"
-
-
-def _is_unknown(value: Any) -> bool:
-    if value is None:
-        return True
-    if isinstance(value, (float, np.floating)):
-        return bool(np.isnan(value)) or value == -1
-    if isinstance(value, (bool, np.bool_)):
-        return False
-    if isinstance(value, (int, np.integer)):
-        return int(value) == -1
-    return value is getattr(sys.modules.get("pandas"), "NA", object())
-
-
-def _single_column(y: Any) -> NDArray[Any]:
-    array = np.asarray(y) if isinstance(y, np.ndarray) else np.array(y, dtype=object)
-    if array.ndim == 2 and array.shape[1] == 1:
-        try:
-            from sklearn.exceptions import DataConversionWarning as kind
-        except ImportError:
-            kind = UserWarning
-        warnings.warn("A column-vector y was passed when a 1d array was expected", kind, stacklevel=5)
-    return array.ravel()
+KEPT = "python.json"  # what this package keeps beside the files of a run folder; other programs skip it
 
 
 def _files_of(folder: str) -> dict[str, bytes]:
     root = pathlib.Path(folder)
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _kept_in(folder: str) -> dict[str, Any]:
+    path = pathlib.Path(folder, KEPT)
+    if not path.exists():
+        return {}
+    try:
+        kept = json.loads(path.read_text())
+        return {name: kept[name] for name in ("estimator", "parameters", "classes")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise fail(f"{path} is damaged ({error}); without it classes are read as the command line names them") from None
+
+
+def _has_labels(x: Any) -> bool:
+    """Whether it is a data set with edges and labels, rather than features."""
+    return isinstance(x, Dataset) or is_instance(x, "torch_geometric.data", "Data")
+
+
+def _are_equal(one: _core.Features, other: _core.Features) -> bool:
+    if (one.rows, one.columns, one.sparse) != (other.rows, other.columns, other.sparse):
+        return False
+    parts = ("offsets", "indices", "values") if one.sparse else ("dense",)
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
 
 
 class _Node(BaseEstimator):
@@ -103,12 +109,15 @@ class _Node(BaseEstimator):
         given = {"model": self.model, "solver": self.solver, "split": self.split, "seed": int(self.seed)}
         return json.dumps({**given, "runs": int(self.runs), "device": self.device, **self.options})
 
-    def _train(self, data: Dataset) -> None:
+    def _train(self, data: Dataset) -> dict[str, Any]:
+        """What it has after a fit; nothing of it before the training is over."""
         progress = _Progress(self.verbose) if self.verbose else None
-        self.fitted_ = learning().fit(data._data, self._request(), progress)
-        if progress is not None:
-            progress.close()
-        self.n_features_in_ = data._data.features.columns
+        try:
+            fitted = learning().fit(data._data, self._request(), progress)
+        finally:
+            if progress is not None:
+                progress.close()
+        return {"fitted_": fitted}
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "fitted_"):
@@ -118,32 +127,28 @@ class _Node(BaseEstimator):
                 raise fail(f"this {type(self).__name__} is not fitted yet; call fit first") from None
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
-    def _data(self, x: Any, y: Any, edges: Any, directed: bool | None) -> Dataset:
-        """The data as the library has it; y is None for data to predict."""
-        if isinstance(x, Dataset):
-            return x
-        if is_instance(x, "torch_geometric.data", "Data"):
-            return from_pyg(x)
+    def _data(self, x: Any, edges: Any, directed: bool | None, *, training: bool = False) -> Dataset:
+        """The data as the library has it, with labels only where they are part of X."""
+        if _has_labels(x):
+            if edges is not None:
+                raise fail(f"X is a {type(x).__name__} with edges of its own; give edges beside arrays and tables only")
+            return x if isinstance(x, Dataset) else from_pyg(x)
         if is_instance(x, "pandas", "DataFrame"):
-            return self._of_tables(x, y, edges, directed)
-        if is_instance(x, "scipy.sparse", "spmatrix") or is_instance(x, "scipy.sparse", "sparray"):
-            rows = x.shape[0]
-        else:
+            return self._of_tables(x, edges, directed, training)
+        if not (is_instance(x, "scipy.sparse", "spmatrix") or is_instance(x, "scipy.sparse", "sparray")):
             x = as_array(x, "X")
             if x.ndim != 2:
                 raise fail(f"X must be [nodes, features], got the shape {list(x.shape)}; Reshape your data")
-            rows = x.shape[0]
+        rows = x.shape[0]
         for count, what in ((rows, "sample"), (x.shape[1], "feature")):
             if count == 0:
                 raise fail(f"X has 0 {what}(s) (shape={tuple(x.shape)}) while a minimum of 1 is required.")
-        if hasattr(self, "n_features_in_") and y is None and x.shape[1] != self.n_features_in_:
+        if hasattr(self, "n_features_in_") and not training and x.shape[1] != self.n_features_in_:
             raise fail(
                 f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        return from_arrays(
-            x, self._edges(edges, rows), None if y is None else self._targets(y, rows), directed=directed
-        )
+        return from_arrays(x, self._edges(edges, rows), directed=directed)
 
     def _edges(self, edges: Any, rows: int) -> Any:
         if edges is None:
@@ -151,35 +156,10 @@ class _Node(BaseEstimator):
             return np.empty((2, 0), dtype=np.int64)
         return edges
 
-    def _of_tables(self, x: Any, y: Any, edges: Any, directed: bool | None) -> Dataset:
-        import pandas as pd
-
-        if not x.index.is_unique:
-            raise fail("the index of X must name every node once: it is the nodes' ids")
-        nodes = x.copy()
-        nodes.columns = [str(name) for name in nodes.columns]
-        nodes.insert(0, ID, x.index)
-        if y is not None:
-            series = y if is_instance(y, "pandas", "Series") else pd.Series(np.asarray(y, dtype=object), index=x.index)
-            if len(series) != len(x) or not series.index.equals(x.index):
-                raise fail("y must have the index of X")
-            nodes[TARGET] = [None if _is_unknown(value) else value for value in series]
-        if not is_instance(edges, "pandas", "DataFrame"):
-            given = as_array(edges if edges is not None else np.empty((2, 0)), "edges")
-            given = given.T if given.ndim == 2 and given.shape[0] == 2 else given
-            edges = pd.DataFrame(np.asarray(given).reshape(-1, 2), columns=["source", "target"])
-        files = TableFiles(nodes, edges)
-        options = _load_options(
-            {
-                "edges": files.edges,
-                "nodes": files.nodes,
-                "id": ID,
-                "directed": bool(directed),
-                "target": TARGET if y is not None else "",
-                "task": self._task if y is not None else "auto",
-            }
-        )
-        data = self.fitted_.load("", options) if y is None else _core.load_dataset("", options)
+    def _of_tables(self, x: Any, edges: Any, directed: bool | None, training: bool) -> Dataset:
+        files = TableFiles(x, edges, directed)
+        options = _load_options(files.options)
+        data = _core.load_dataset("", options) if training else self.fitted_.load("", options)
         for note in data.notes:
             if self.verbose:
                 print(f"qw: {note}", file=sys.stderr)
@@ -191,13 +171,28 @@ class _Node(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _fit(self, x: Any, y: Any, edges: Any, directed: bool | None) -> Any:
-        data = self._data(x, y, edges, directed)
+    def _fit(self, x: Any, y: Any, edges: Any, directed: bool | None) -> None:
+        data = self._data(x, edges, directed, training=True)
+        learned: dict[str, Any] = {}
+        if y is not None:
+            if data.task != "none":
+                raise fail(f"X is a {type(x).__name__} with labels of its own; give y beside arrays and tables only")
+            check_index(x, y)
+            targets, learned = self._targets(y, data.num_nodes)
+            data = copy.copy(data) if data is x else data
+            data._data.targets = targets
+            data._data.check()
         if data.task == "none":
             raise fail("requires y to be passed, but the target y is None")
-        self._train(data)
-        self.data_ = data
-        return self
+        if data.task != self._task:
+            raise fail(
+                f"X has labels for {data.task}, but {type(self).__name__} learns {self._task}: whole numbers are "
+                "classes, others are values"
+            )
+        learned = {"data_": data, "n_features_in_": data._data.features.columns, **learned, **self._train(data)}
+        self.__dict__.update(learned)
+        if y is None:
+            self._loaded()
 
     def _predictions(self, x: Any, edges: Any, directed: bool | None) -> dict[str, Any]:
         self._check_fitted()
@@ -208,22 +203,23 @@ class _Node(BaseEstimator):
         elif edges is None and self._is_training_x(x):
             data = self.data_
         else:
-            data = self._data(x, None, edges, directed)
+            data = self._data(x, edges, directed)
         found: dict[str, Any] = self.fitted_.predict(data._data)
         return found
 
     def _is_training_x(self, x: Any) -> bool:
         """The very X of fit(), given again as scikit-learn's users do: its edges are known."""
-        if not hasattr(self, "data_") or isinstance(x, Dataset) or type(x).__module__.startswith("torch_geometric"):
+        if not hasattr(self, "data_") or _has_labels(x):
             return False
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            given = self._data(x, None, None, None)._data
+            given = self._data(x, None, None)._data
         known = self.data_._data
         if given.node_ids != known.node_ids:
             return False
-        parts = ("dense", "offsets", "indices", "values")
-        return all(np.array_equal(getattr(given.features, each), getattr(known.features, each)) for each in parts)
+        if known.made_features:  # from the edges, which X has not
+            return bool(given.made_features)
+        return _are_equal(given.features, known.features)
 
     @property
     def results_(self) -> list[dict[str, Any]]:
@@ -236,21 +232,32 @@ class _Node(BaseEstimator):
         """A run folder as `qw train --out` makes it: `qw predict`, `qw eval` and load() read it."""
         self._check_fitted()
         self.fitted_.save(os.fspath(folder))
+        classes = self.classes_.tolist() if hasattr(self, "classes_") else None
+        kept = {"estimator": type(self).__name__, "parameters": self.get_params(), "classes": classes}
+        pathlib.Path(folder, KEPT).write_text(json.dumps(kept, default=_plain, indent=2) + "\n")
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Any:
         """From a run folder, of save() or of `qw train --out`."""
         fitted = learning().load_fitted(os.fspath(folder))
-        asked = json.loads(fitted.request())
-        known = {name: asked["request"][name] for name in ("model", "split", "runs", "seed", "device")}
-        made = cls(solver=asked["learn"]["solver"], **known)
+        made = cls(**cls._parameters_of(fitted))
         made.fitted_ = fitted
         made._check_task(folder)
         made._loaded()
         return made
 
+    @classmethod
+    def _parameters_of(cls, fitted: Any) -> dict[str, Any]:
+        kept = _kept_in(fitted.folder)
+        if kept.get("estimator") == cls.__name__:
+            return dict(kept["parameters"])
+        asked = json.loads(fitted.request())
+        request, learn = asked["request"], asked["learn"]
+        known = {name: request[name] for name in ("model", "split", "runs", "seed", "device", "scale_features")}
+        return {**known, **asked["model_options"], **learn}
+
     def _loaded(self) -> None:
-        pass
+        """Takes from the run folder what the labels that were given do not say."""
 
     def _check_task(self, folder: str | os.PathLike[str]) -> None:
         if self.fitted_.task != self._task:
@@ -292,7 +299,7 @@ class _Node(BaseEstimator):
         self._check_fitted()
         if x is None and not hasattr(self, "data_"):
             raise fail("a loaded estimator has not its training's data; give explain X and edges")
-        data = self.data_ if x is None else self._data(x, None, edges, None)
+        data = self.data_ if x is None else self._data(x, edges, None)
         ids = data.node_ids
         place = ids.index(str(node)) if str(node) in ids else -1
         if place < 0:
@@ -350,36 +357,17 @@ class NodeClassifier(ClassifierMixin, _Node):
     _task = "classification"
     _estimator_type = "classifier"
 
-    def _targets(self, y: Any, rows: int) -> _core.Targets:
-        values = _single_column(y if isinstance(y, (list, tuple)) else as_array(y, "y")).tolist()
-        if len(values) != rows:
-            raise fail(f"y must have a label for each of {rows} nodes, got {len(values)}")
-        known = [value for value in values if not _is_unknown(value)]
-        if any(isinstance(value, float) and (not np.isfinite(value) or value != int(value)) for value in known):
-            raise fail("Unknown label type: y must be classes; for numbers use NodeRegressor")
-        if not known:
-            raise fail("y has no label that is known")
-        self.classes_ = np.unique(np.array(known))
-        if len(self.classes_) == 1 and -1 in values:
-            raise fail(f"-1 stands for unknown, and all other labels are '{self.classes_[0]}'; name them 0 and 1")
-        number = {value: place for place, value in enumerate(self.classes_.tolist())}
-        classes = [-1 if _is_unknown(value) else number[value] for value in values]
-        return _core.class_targets(np.array(classes, dtype=np.int32), [str(value) for value in self.classes_.tolist()])
+    def _targets(self, y: Any, rows: int) -> tuple[_core.Targets, dict[str, Any]]:
+        targets, classes = class_targets(y, rows)
+        return targets, {"classes_": classes}
 
     def fit(self, X: Any, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> NodeClassifier:
         self._fit(X, y, edges, directed)
-        if is_instance(X, "pandas", "DataFrame"):
-            self._classes_of(y)
-        elif not hasattr(self, "classes_") or isinstance(X, Dataset) or is_instance(X, "torch_geometric.data", "Data"):
-            self._loaded()
         return self
 
-    def _classes_of(self, y: Any) -> None:
-        names = {str(value): value for value in list(y) if not _is_unknown(value)}
-        self.classes_ = np.array([names.get(name, name) for name in self.fitted_.names])
-
     def _loaded(self) -> None:
-        self.classes_ = np.array(self.fitted_.names) if self.fitted_.names else np.arange(self.fitted_.width)
+        kept = _kept_in(self.fitted_.folder).get("classes")
+        self.classes_ = classes_of(self.fitted_.names, self.fitted_.width) if kept is None else np.array(kept)
 
     def predict_proba(self, X: Any = None, edges: Any = None, *, directed: bool | None = None) -> NDArray[np.float64]:
         """[N, classes], the mean over the runs; of the training's data unless other data is given."""
@@ -397,7 +385,11 @@ class NodeClassifier(ClassifierMixin, _Node):
         if y is None:
             return float(np.mean([result["test"]["accuracy"] for result in self.results_]))
         found = self.predict(X, edges, directed=directed)
-        right = [one == other for one, other in zip(found.tolist(), list(y)) if not _is_unknown(other)]
+        check_index(X, y)
+        pairs = zip(found.tolist(), labels_of(y, len(found)))
+        right = [predicted == label for predicted, label in pairs if not is_unknown(label)]
+        if not right:
+            raise fail("y has no label that is known")
         return float(np.mean(right))
 
 
@@ -407,42 +399,25 @@ class NodeRegressor(RegressorMixin, _Node):
     _task = "regression"
     _estimator_type = "regressor"
 
-    def _targets(self, y: Any, rows: int) -> _core.Targets:
-        given = y if isinstance(y, (list, tuple)) else as_array(y, "y")
-        array = np.array([np.nan if value is None else value for value in given], dtype=np.float64)
-        array = _single_column(array) if array.ndim == 2 and array.shape[1] == 1 else array
-        if array.shape[0] != rows:
-            raise fail(f"y must have a value for each of {rows} nodes, got {array.shape[0]}")
-        if np.isinf(array).any():
-            raise fail("y must be finite, or NaN where unknown")
-        self.single_ = array.ndim == 1
-        values = array.reshape(rows, -1)
-        return _core.value_targets(
-            values, [str(c) for c in range(values.shape[1])] if values.shape[1] > 1 else [], False
-        )
+    def _targets(self, y: Any, rows: int) -> tuple[_core.Targets, dict[str, Any]]:
+        return value_targets(y, rows), {}
 
     def fit(self, X: Any, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> NodeRegressor:
-        self.single_ = True
         self._fit(X, y, edges, directed)
         return self
-
-    def _loaded(self) -> None:
-        self.single_ = self.fitted_.width == 1
 
     def predict(self, X: Any = None, edges: Any = None, *, directed: bool | None = None) -> NDArray[np.float64]:
         """[N], or [N, values]: the mean over the runs; of the training's data unless other data is given."""
         values: NDArray[np.float64] = self._predictions(X, edges, directed)["values"]
-        return values[:, 0] if self.single_ and values.shape[1] == 1 else values
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def score(self, X: Any = None, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> float:
-        """R2 of the known values; without y, on the test nodes of the split."""
+        """R2 of the known values, the mean over the columns; without y, on the test nodes of the split."""
         if y is None:
             return float(np.mean([result["test"]["r2"] for result in self.results_]))
         found = self.predict(X, edges, directed=directed)
-        truth = np.asarray(y, dtype=np.float64)
-        known = ~np.isnan(truth)
-        spread = np.sum((truth[known] - truth[known].mean()) ** 2)
-        return float(1 - np.sum((truth[known] - found[known]) ** 2) / spread)
+        check_index(X, y)
+        return r2(values_of(y, len(found)), found)
 
 
 class _Progress:

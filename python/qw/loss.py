@@ -187,14 +187,15 @@ class QWLoss(nn.Module):
             return self._value(out, y, mask)
         if _is_transforming():
             return self._composed(self._output(out), y, mask)
-        self._say_when_zero(y, mask)
         try:
-            return self._value(out, y, mask)
+            value = self._value(out, y, mask)
         except RuntimeError as error:
             known = error_of(error)
             if known is error:
                 raise
             raise known from None
+        self._say_when_zero(y, mask)
+        return value
 
     def _value(self, out: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         value: Tensor = torch.ops.qw.qw_loss(
@@ -278,19 +279,28 @@ class QWLoss(nn.Module):
         network = optimizer(params, lr=lr, **options) if params else None
         return QWOptimizer(self, network, lr if flow_lr is None else flow_lr, flow_weight_decay, flow_rule)
 
+    def _terms(self, y: Tensor, mask: Tensor | None) -> int:
+        """By how many the mean divides."""
+        y = self._labels(y)
+        if not y.is_floating_point():
+            chosen = y >= 0 if mask is None else mask
+            return int(chosen.sum()) if chosen.dtype == torch.bool else chosen.numel()
+        known = y.reshape(self.num_nodes, -1).isnan().logical_not()
+        count = int((known if mask is None else known[mask if mask.dtype == torch.bool else mask.long()]).sum())
+        return count // self.num_classes if self.divergence == "softmax" else count
+
     def _say_when_zero(self, y: Tensor, mask: Tensor | None) -> None:
         if self._said_zero or self.reduction != "mean" or self.divergence == "least_squares":
             return
         self._said_zero = True
-        if mask is not None:
-            n = int(mask.sum()) if mask.dtype == torch.bool else mask.numel()
-        else:
-            n = int((y >= 0).sum()) if not y.is_floating_point() else y.shape[0]
+        terms = self._terms(y, mask)
         heaviest = 1.0 if self.class_weight is None else float(self.class_weight.max())
-        enough = self._least_cost * n / 2 / heaviest if heaviest else 0.0
+        # An entry of the divergence's gradient is between -heaviest and heaviest, over an edge they differ by twice that.
+        enough = self._least_cost * terms / 2 / heaviest if heaviest else 0.0
         if self.lam < enough:
+            what = "known labels" if self.divergence == "bernoulli" else "labelled nodes"
             warnings.warn(
-                f"the optimal flow is zero: with reduction='mean', lam = {self.lam:g} and {n} labelled nodes no "
+                f"the optimal flow is zero: with reduction='mean', lam = {self.lam:g} and {terms} {what} no "
                 f"gradient reaches the cost of an edge; transport needs lam above {enough:g}, or reduction='sum'",
                 stacklevel=3,
             )

@@ -12,11 +12,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from . import ops
 from ._lib import fail, operators
 from .ops import Pattern
-from .propagation import KEPT, check_features, graph_of, kept_product, linear, sparse_rows, stays
+from .propagation import KEPT, check_features, for_later, graph_of, kept_product, linear, sparse_rows, stays
 
 
 def _seed() -> int:
@@ -32,6 +33,12 @@ def _glorot(*tensors: Tensor) -> None:
 def _tensor(value: Any) -> Tensor:
     made: Tensor = value
     return made
+
+
+def is_plain(module: nn.Module) -> bool:
+    """Whether calling it is its forward alone: no hooks (of pruning and norms, too) and no parametrizations."""
+    hooks = [kept for name, kept in vars(module).items() if name.endswith("_hooks") and "state_dict" not in name]
+    return not any(hooks) and not parametrize.is_parametrized(module)
 
 
 class _Layer(nn.Module):
@@ -202,7 +209,8 @@ class GINConv(_Layer):
                 out = module(out)
             return out
         if stays(x, None):
-            return _tensor(self.nn(self._summed(x, kept_product(x, edge_index, "sum", pattern, values))))
+            summed = self._summed(x, kept_product(x, edge_index, "sum", pattern, values))
+            return _tensor(self.nn(summed if first is not None else summed.clone()))  # others may change it in place
         return _tensor(self.nn(ops.spmm(pattern, values, x, self._own(x))))
 
     def _known_eps(self) -> float | None:
@@ -225,14 +233,17 @@ class GINConv(_Layer):
             return neighbours + self._own(x)
         kept = KEPT.of(neighbours)
         if eps not in kept:
-            kept[eps] = neighbours + self._own(x)
+            with for_later():
+                kept[eps] = neighbours + self._own(x)
         found: Tensor = kept[eps]
         return found
 
     def _first(self) -> tuple[nn.Linear | None, list[nn.Module]]:
-        """The linear map that the network begins with, if it does, and what follows it."""
-        modules = list(self.nn) if isinstance(self.nn, nn.Sequential) else [self.nn]
-        return (modules[0], modules[1:]) if modules and type(modules[0]) is nn.Linear else (None, [])
+        """The linear map that the network begins with, if it does and nobody watches it, and what follows it."""
+        modules = list(self.nn) if type(self.nn) is nn.Sequential else [self.nn]
+        if not modules or type(modules[0]) is not nn.Linear or not is_plain(modules[0]) or not is_plain(self.nn):
+            return None, []
+        return modules[0], modules[1:]
 
     def extra_repr(self) -> str:
         return f"nn={self.nn}"
@@ -344,7 +355,8 @@ class APPNP(_Layer):
         if not self.normalize or (self.dropout > 0 and self.training):
             return self._step_by_step(pattern, values, x)
         if self.coefficients.device != x.device:
-            self.coefficients = self.coefficients.to(x.device)  # it has no parameters to be moved with
+            with for_later():
+                self.coefficients = self.coefficients.to(x.device)  # it has no parameters to be moved with
         return ops.chebyshev_filter(pattern, values, self.coefficients.to(x.dtype), x)
 
     def _step_by_step(self, pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:

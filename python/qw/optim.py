@@ -32,9 +32,8 @@ class QWOptimizer(torch.optim.Optimizer):
             raise fail(f"flow_rule must be proximal or subgradient, got '{rule}'")
         if not flow_lr >= 0:
             raise fail(f"flow_lr must not be negative, got {flow_lr}")
-        groups = [] if network is None else network.param_groups
-        if any(parameter is loss.flow for group in groups for parameter in group["params"]):
-            raise fail("the flow is among the network's parameters; give optimizer() those of the model only")
+        if network is not None:
+            self._check_groups(loss, network)
         self.loss, self.network = loss, network
         self.flow_group: dict[str, Any] = {
             "params": [loss.flow, loss._unit],
@@ -43,9 +42,41 @@ class QWOptimizer(torch.optim.Optimizer):
             "flow_rule": rule,
         }
         super().__init__([{"params": [loss.flow]}], {})
-        self.param_groups = [*groups, self.flow_group]
         self._step = 0
         self._moments: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._join_groups()
+
+    @staticmethod
+    def _check_groups(loss: QWLoss, network: torch.optim.Optimizer) -> None:
+        if any(parameter is loss.flow for group in network.param_groups for parameter in group["params"]):
+            raise fail("the flow is among the network's parameters; give optimizer() those of the model only")
+
+    def _join_groups(self) -> None:
+        self.param_groups = [*([] if self.network is None else self.network.param_groups), self.flow_group]
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Of the network."""
+        if not hasattr(self, "_step"):  # torch's constructor registers the flow
+            super().add_param_group(param_group)
+            return
+        if self.network is None:
+            raise fail("this optimiser steps the flow alone; give the parameters to that of the network")
+        self.network.add_param_group(param_group)
+        try:
+            self._check_groups(self.loss, self.network)
+        except ValueError:
+            del self.network.param_groups[-1]
+            raise
+        self._join_groups()
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("loss", "network", "flow_group", "_step", "_moments")
+        return {**super().__getstate__(), **{name: getattr(self, name) for name in own}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.flow_group["params"] = [self.loss.flow, self.loss._unit]  # a copy of the loss has a unit of its own
+        self._join_groups()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         if self.network is not None:
@@ -106,5 +137,4 @@ class QWOptimizer(torch.optim.Optimizer):
         first, second = (None, None) if moments is None else (each.to(self.loss.flow).clone() for each in moments)
         self._moments = None if first is None or second is None else (first, second)
         self.flow_group.update(flow)
-        groups = [] if self.network is None else self.network.param_groups
-        self.param_groups = [*groups, self.flow_group]
+        self._join_groups()

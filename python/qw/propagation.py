@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -36,6 +38,13 @@ class Kept:
 KEPT = Kept()
 
 
+@contextlib.contextmanager
+def for_later() -> Iterator[None]:
+    """What is made here may be used in a training, even where this is called under torch.inference_mode()."""
+    with torch.inference_mode(False), torch.no_grad():
+        yield
+
+
 def version_of(tensor: Tensor) -> int:
     return -1 if tensor.is_inference() else tensor._version
 
@@ -58,15 +67,19 @@ class PropagationGraph:
         With self-loops edge E + i is that of node i.
         """
         if self_loops not in self._patterns:
-            rows, columns = self.target, self.source
-            numbers = torch.arange(rows.shape[0], device=rows.device)
-            if self_loops:
-                kept, nodes = ~self.loops, torch.arange(self.num_nodes, device=rows.device)
-                rows, columns = torch.cat([rows[kept], nodes]), torch.cat([columns[kept], nodes])
-                numbers = torch.cat([numbers[kept], self.loops.shape[0] + nodes])
-            pattern, order = ops.pattern(rows, columns, self.num_nodes, self.num_nodes)
-            self._patterns[self_loops] = (pattern, numbers[order])
+            with for_later():
+                self._patterns[self_loops] = self._make_pattern(self_loops)
         return self._patterns[self_loops]
+
+    def _make_pattern(self, self_loops: bool) -> tuple[Pattern, Tensor]:
+        rows, columns = self.target, self.source
+        numbers = torch.arange(rows.shape[0], device=rows.device)
+        if self_loops:
+            kept, nodes = ~self.loops, torch.arange(self.num_nodes, device=rows.device)
+            rows, columns = torch.cat([rows[kept], nodes]), torch.cat([columns[kept], nodes])
+            numbers = torch.cat([numbers[kept], self.loops.shape[0] + nodes])
+        pattern, order = ops.pattern(rows, columns, self.num_nodes, self.num_nodes)
+        return pattern, numbers[order]
 
     def weights(self, edge_weight: Tensor | None, self_loops: bool, fill: float, dtype: torch.dtype) -> Tensor:
         """Of the entries of pattern(): existing self-loops keep their weight, as PyTorch Geometric has it."""
@@ -85,24 +98,26 @@ class PropagationGraph:
 
     def normalised(self, edge_weight: Tensor | None, self_loops: bool, fill: float, dtype: torch.dtype) -> Tensor:
         """D^-1/2 A D^-1/2."""
-        key = ("symmetric", self_loops, dtype)
-        if edge_weight is None and key in self._values:
-            return self._values[key]
         pattern, _ = self.pattern(self_loops)
-        values = ops.normalise(pattern, self.weights(edge_weight, self_loops, fill, dtype))
-        if edge_weight is None:
-            self._values[key] = values
-        return values
+        if edge_weight is not None:
+            return ops.normalise(pattern, self.weights(edge_weight, self_loops, fill, dtype))
+        key = ("symmetric", self_loops, dtype)
+        if key not in self._values:
+            with for_later():
+                self._values[key] = ops.normalise(pattern, self.weights(None, self_loops, fill, dtype))
+        return self._values[key]
 
     def ones(self, dtype: torch.dtype) -> Tensor:
         if dtype not in self._values:
-            self._values[dtype] = self.weights(None, False, 1.0, dtype)
+            with for_later():
+                self._values[dtype] = self.weights(None, False, 1.0, dtype)
         return self._values[dtype]
 
     def means(self, dtype: torch.dtype) -> Tensor:
         key = ("rows", dtype)
         if key not in self._values:
-            self._values[key] = ops.normalise(self.pattern(False)[0], self.ones(dtype), "rows")
+            with for_later():
+                self._values[key] = ops.normalise(self.pattern(False)[0], self.ones(dtype), "rows")
         return self._values[key]
 
 
@@ -111,7 +126,8 @@ def graph_of(edge_index: Any, num_nodes: int) -> PropagationGraph:
         raise fail("edge_index must be a tensor [2, E]; leave layers on sparse adjacency matrices to PyTorch Geometric")
     kept = KEPT.of(edge_index)
     if num_nodes not in kept:
-        kept[num_nodes] = PropagationGraph(edge_index, num_nodes)
+        with for_later():
+            kept[num_nodes] = PropagationGraph(edge_index, num_nodes)
     found: PropagationGraph = kept[num_nodes]
     return found
 
@@ -141,8 +157,9 @@ def sparse_rows(x: Tensor) -> SparseRows | None:
         return None
     kept = KEPT.of(x)
     if "sparse" not in kept:
-        few = x.numel() >= 4096 and int(torch.count_nonzero(x)) < SPARSE_BELOW * x.numel()
-        kept["sparse"] = SparseRows(x) if few else None
+        with for_later():
+            few = x.numel() >= 4096 and int(torch.count_nonzero(x)) < SPARSE_BELOW * x.numel()
+            kept["sparse"] = SparseRows(x) if few else None
     found: SparseRows | None = kept["sparse"]
     return found
 
@@ -161,7 +178,7 @@ def kept_product(x: Tensor, edge_index: Tensor, key: Any, pattern: Pattern, valu
     kept = KEPT.of(x)
     found = kept.get(key)
     if found is None or found[1] < 0 or found[0]() is not edge_index or found[1] != version_of(edge_index):
-        with torch.no_grad():
+        with for_later():
             found = (weakref.ref(edge_index), version_of(edge_index), ops.spmm(pattern, values, x))
         kept[key] = found
     product: Tensor = found[2]

@@ -94,6 +94,7 @@ void define_features(py::module_& module) {
       .def_property_readonly(
           "dense",
           [](const Features& features) {
+            if (features.sparse) return array_of(std::vector<float>(), {0, 0});
             return array_of(std::vector<float>(features.dense), {features.rows, features.columns});
           })
       .def_property_readonly("offsets",
@@ -153,7 +154,7 @@ void define_dataset(py::module_& module) {
       .def_readwrite("node_ids", &Dataset::node_ids)
       .def_readwrite("notes", &Dataset::notes)
       .def_readwrite("default_split", &Dataset::default_split)
-      .def_readonly("made_features", &Dataset::made_features)
+      .def_readwrite("made_features", &Dataset::made_features)
       .def("check", &check_consistent)
       .def("split", [](const Dataset& dataset, const std::string& spec, int64_t run, uint32_t seed) {
         return make_split(dataset, split_of_run(dataset, spec, run).spec, seed);

@@ -311,6 +311,102 @@ def test_the_flow_is_zero_when_it_was_said():
     assert not loss.flow.any()
 
 
+def labels_and_outputs(divergence, nodes, classes):
+    """Labels, some of them unknown, and outputs that are as wrong as can be; neighbours err in opposite directions."""
+    side = torch.arange(nodes) % 2
+    certain = torch.full((nodes, classes), -40.0, dtype=torch.float64)
+    if divergence == "bernoulli":
+        y = side.double().unsqueeze(1).repeat(1, classes)
+        out = 80 * (0.5 - y)
+        y[2::5, 0] = torch.nan
+        y[3] = torch.nan
+        return y, out
+    certain[torch.arange(nodes), 1 - side] = 40.0
+    if divergence == "classes":
+        return torch.where(torch.arange(nodes) % 5 == 3, -1, side), certain
+    y = torch.nn.functional.one_hot(side, classes).double()
+    y[3] = torch.nan
+    return y, certain
+
+
+@pytest.mark.parametrize("divergence", ["classes", "distributions", "bernoulli"])
+@pytest.mark.parametrize("masked", ["", "bool", "numbers"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_flow_is_said_to_be_zero_when_no_gradient_reaches_a_cost(divergence, masked, weighted):
+    """The bound is reached by neighbours that err in opposite directions, and no gradient is larger."""
+    nodes, classes = 12, 4
+    edges = torch.stack([torch.arange(nodes - 1), torch.arange(1, nodes)])
+    y, out = labels_and_outputs(divergence, nodes, classes)
+    known = y >= 0 if divergence == "classes" else y.isnan().logical_not().any(1)
+    mask = known & (torch.arange(nodes) < 8) if masked else None
+    if masked == "numbers":
+        mask = mask.nonzero().flatten()
+    costs, heaviest = torch.full((nodes - 1,), 3.0 if weighted else 1.0), 1.5 if weighted else 1.0
+    more = {"edge_cost": costs, "class_weight": torch.full((classes,), heaviest)} if weighted else {}
+    kind = "bernoulli" if divergence == "bernoulli" else "softmax"
+
+    def slope(lam):
+        """The largest gradient of the mean of divergences, beside the cost of an edge, and whether it was said."""
+        loss = qw.QWLoss(edges, nodes, classes, lam, divergence=kind, dtype=torch.float64, **more)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            loss(out, y, mask).backward()
+        return float(loss.flow.grad.abs().max() / costs[0]), said
+
+    largest, said = slope(1.0)
+    enough = 1 / largest
+    assert len(said) == 1 and f"lam above {enough:g}," in str(said[0].message)
+    below, said = slope(0.99 * enough)
+    assert below < 1 and len(said) == 1
+    above, said = slope(1.01 * enough)
+    assert above > 1 and not said
+
+
+def test_groups_that_are_added_are_stepped():
+    loss, model, x, y, mask = problem(lam=50.0)
+    more = torch.nn.Linear(4, 4)
+    opt = loss.optimizer(model.parameters(), lr=0.1)
+    opt.add_param_group({"params": list(more.parameters()), "lr": 0.2})
+    assert [group["lr"] for group in opt.param_groups] == [0.1, 0.2, 0.1] and opt.param_groups[-1] is opt.flow_group
+    before = more.weight.clone()
+    loss(more(model(x)), y, mask).backward()
+    opt.step()
+    assert not torch.equal(more.weight, before)
+    with pytest.raises(qw.Error, match="the flow is among"):
+        opt.add_param_group({"params": [loss.flow]})
+    assert len(opt.param_groups) == 3 and len(opt.network.param_groups) == 2
+    with pytest.raises(qw.Error, match="steps the flow alone"):
+        loss.optimizer(lr=0.1).add_param_group({"params": [torch.zeros(2, requires_grad=True)]})
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_of_an_optimiser_go_on(again):
+    loss, model, x, y, mask = problem(lam=50.0)
+    opt = loss.optimizer(model.parameters(), lr=0.05)
+
+    def steps(loss, model, opt):
+        for _ in range(3):
+            opt.zero_grad()
+            loss(model(x), y, mask).backward()
+            opt.step()
+
+    steps(loss, model, opt)
+    copied = again((loss, model, opt))
+    start = loss.flow.detach().clone()
+    steps(*copied)
+    assert torch.equal(loss.flow, start) and not torch.equal(copied[0].flow, start)
+    steps(loss, model, opt)
+    assert torch.equal(copied[0].flow, loss.flow)
+    for one, other in zip(copied[1].parameters(), model.parameters()):
+        assert torch.equal(one, other)
+    assert copied[2].param_groups[-1]["params"][0] is copied[0].flow
+    alone = again((loss, loss.optimizer(lr=0.05)))
+    alone[0](model(x), y, mask).backward()
+    before = alone[0].flow.detach().clone()
+    alone[1].step()
+    assert not torch.equal(alone[0].flow, before)
+
+
 def test_edge_weights_reach_any_layer():
     edge_index, nodes = random_edges(6, nodes=15, edges=40, both=True)
     loss = qw.QWLoss(edge_index, nodes, 3, lam=50.0)

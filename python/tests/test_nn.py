@@ -6,6 +6,8 @@ import weakref
 import pytest
 import qw
 import torch
+import torch.nn.utils.parametrize
+import torch.nn.utils.prune
 from qw import nn as qnn
 from random_graphs import random_edges
 
@@ -146,6 +148,70 @@ def test_accelerate_keeps_weights_and_counts(device):
     model.load_state_dict(state)
     assert isinstance(model.last, pyg.GATConv)
     assert qw.accelerate(model) == 0
+
+
+def hooked(register):
+    layer = pyg.GCNConv(3, 2)
+    getattr(layer, register)(lambda *_: None)
+    return layer
+
+
+def pruned(layer, linear):
+    torch.nn.utils.prune.random_unstructured(getattr(layer, linear), "weight", 0.5)
+    return layer
+
+
+def parametrized(layer, linear):
+    torch.nn.utils.parametrize.register_parametrization(getattr(layer, linear), "weight", torch.nn.Tanh())
+    return layer
+
+
+class LowRank(torch.nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def adapted():
+    layer = pyg.GCNConv(3, 2)
+    layer.lin = LowRank(3, 2, bias=False)
+    return layer
+
+
+LEFT = {
+    "bipartite": lambda: pyg.SAGEConv((3, 4), 2),
+    "gat with max": lambda: pyg.GATConv(3, 2, aggr="max"),
+    "gcn with mean": lambda: pyg.GCNConv(3, 2, aggr="mean"),
+    "appnp with max": lambda: pyg.APPNP(2, 0.1, aggr="max"),
+    "forward hook": lambda: hooked("register_forward_hook"),
+    "forward pre-hook": lambda: hooked("register_forward_pre_hook"),
+    "backward hook": lambda: hooked("register_full_backward_hook"),
+    "backward pre-hook": lambda: hooked("register_full_backward_pre_hook"),
+    "message hook": lambda: hooked("register_message_forward_hook"),
+    "pruned": lambda: pruned(pyg.GATConv(3, 2), "lin"),
+    "pruned sage": lambda: pruned(pyg.SAGEConv(3, 2), "lin_r"),
+    "parametrized": lambda: parametrized(pyg.GCNConv(3, 2), "lin"),
+    "another linear map": adapted,
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_accelerate_leaves_what_it_has_not(name):
+    if name == "backward pre-hook" and not hasattr(torch.nn.Module, "register_full_backward_pre_hook"):
+        pytest.skip("torch 2 has backward pre-hooks")
+    model = torch.nn.ModuleList([LEFT[name]()])
+    layer = model[0]
+    assert qw.accelerate(model) == 0 and model[0] is layer
+
+
+def test_accelerate_keeps_the_network_of_gin_with_its_hooks():
+    edge_index, nodes = random_edges(7, nodes=25, edges=90)
+    network = perceptron(7, 3)
+    torch.nn.utils.prune.random_unstructured(network[0], "weight", 0.5)
+    model = torch.nn.ModuleList([pyg.GINConv(network)])
+    x = torch.randn(nodes, 7)
+    before = model[0](x, edge_index)
+    assert qw.accelerate(model) == 1
+    assert torch.allclose(model[0](x, edge_index), before, atol=1e-5)
 
 
 def dense_matrix(edge_index, nodes):
