@@ -152,7 +152,9 @@ TEST_F(PartitionFaults, ATargetThatCannotBeReplacedIsRefusedFirst) {
   struct stat own = {}, above = {};
   const bool is_mounted = ::stat("/dev/shm", &own) == 0 && ::stat("/dev", &above) == 0 &&
                           own.st_dev != above.st_dev && fs::is_empty("/dev/shm");
-  if (is_mounted) EXPECT_THAT(error_of([&] { make("/dev/shm", 2); }), testing::HasSubstr("is mounted"));
+  if (is_mounted) {
+    EXPECT_THAT(error_of([&] { make("/dev/shm", 2); }), testing::HasSubstr("is mounted"));
+  }
 }
 
 TEST_F(PartitionFaults, WhatAKilledProcessLeftGoes) {
