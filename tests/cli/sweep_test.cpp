@@ -1,5 +1,6 @@
 // qw sweep, as people use it: to its end, interrupted, and several at once.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <spawn.h>
@@ -101,6 +102,18 @@ class SweepCommand : public ::testing::Test {
   }
 
   std::string store(const std::string& name) const { return folder_.path() / name; }
+  std::string path(const std::string& name) const { return folder_.path() / name; }
+
+  // NAME-nodes.csv and NAME-edges.csv of 31 nodes, the label of the last of which may differ.
+  void write_people(const std::string& name, const char* last) const {
+    std::string nodes = "id,x,y\n", edges = "from,to\n";
+    for (int node = 0; node < 30; ++node) {
+      nodes += fmt::format("{},{},{}\n", node, node % 7, node % 2 == 0 ? "a" : "b");
+      edges += fmt::format("{},{}\n", node, (node + 2) % 30);
+    }
+    folder_.write(name + "-nodes.csv", nodes + "30,1," + last + "\n");
+    folder_.write(name + "-edges.csv", edges + "30,1\n");
+  }
 
   // All trainings, less the seconds they took, and the ranking of all.
   static std::string table(const std::string& store) {
@@ -247,19 +260,23 @@ TEST_F(SweepCommand, OfSeveralFilesTheBetterPresetIsTaken) {
 }
 
 TEST_F(SweepCommand, PresetsOfOtherDataAreNotMixed) {
-  const std::string one = store("one.db"), other = store("other.db");
-  for (const auto& [db, data] :
-       {std::pair{one, "\"karate\""},
-        std::pair{other, R"({"what": "karate", "load": {"missing_features": "constant"}})"}}) {
-    const std::string sweep = folder_.write("s.json", std::string(R"({"each": {"data": [)") + data +
-                                                          R"(], "model": ["gcn"]}, "fixed": {"solver": "ce",
-        "epochs": 1, "split": "random:train=0.5,val=0.25"}, "search": {}, "runs": 1})");
-    EXPECT_EQ(qw({"sweep", sweep, "--store", db}).exit_code, 0);
+  write_people("people", "a");
+  const std::string edges = path("people-edges.csv"), one = store("one.db"), other = store("other.db");
+  for (const auto& [db, directed] : {std::pair{one, false}, std::pair{other, true}}) {
+    const json load{
+        {"edges", edges}, {"nodes", path("people-nodes.csv")}, {"target", "y"}, {"directed", directed}};
+    const json description{{"each", {{"data", {{{"what", ""}, {"load", load}}}}, {"model", {"gcn"}}}},
+                           {"fixed", {{"epochs", 1}, {"solver", "ce"}}},
+                           {"search", json::object()},
+                           {"runs", 1}};
+    const CommandResult result = qw({"sweep", folder_.write("s.json", description.dump()), "--store", db});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
   }
-  expect_refused({"sweep", "presets", one, other}, 2,
-                 "qw sweep: karate/gcn in " + other +
-                     " is of other data than the karate/gcn before it: two presets cannot bear one name; "
-                     "make those of each alone");
+  expect_refused(
+      {"sweep", "presets", one, other}, 2,
+      fmt::format("qw sweep: {0}/gcn in {1} is of other data than the {0}/gcn before it: two presets "
+                  "cannot bear one name; make those of each alone",
+                  edges, other));
 }
 
 TEST_F(SweepCommand, SaysWhyOptionsFailed) {
@@ -328,20 +345,9 @@ TEST_F(SweepCommand, StoresThatAreNoneAreRefused) {
 }
 
 TEST_F(SweepCommand, DataMayLieElsewhereIfItIsTheSame) {
-  const auto write_data = [&](const std::string& name, const char* last) {
-    std::string nodes = "id,x,y\n", edges = "from,to\n";
-    for (int node = 0; node < 30; ++node) {
-      nodes +=
-          std::to_string(node) + "," + std::to_string(node % 7) + "," + (node % 2 == 0 ? "a" : "b") + "\n";
-      edges += std::to_string(node) + "," + std::to_string((node + 2) % 30) + "\n";
-    }
-    folder_.write(name + "-nodes.csv", nodes + "30,1," + last + "\n");
-    folder_.write(name + "-edges.csv", edges + "30,1\n");
-  };
-  write_data("one", "a");
-  write_data("two", "a");
-  write_data("other", "b");
-  const auto path = [&](const std::string& name) { return (folder_.path() / name).string(); };
+  write_people("one", "a");
+  write_people("two", "a");
+  write_people("other", "b");
   const json description{
       {"each",
        {{"data",

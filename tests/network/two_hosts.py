@@ -158,7 +158,9 @@ def test_training(qw, cable):
                 time.sleep(0.1)
             cable.cut(1)
             assert pair.end(MOST_TO_END) == [1, 1], pair.text(0, True) + pair.text(1, True)
-            assert re.search(r"qw: process 1 \(.*\) has ended or [a-z ]*\n$", pair.text(0, True)), pair.text(0, True)
+            said = pair.text(0, True)
+            end = rf"qw: process 1 \(.*\) has ended or [a-z ]*; go on with: qw train --resume {re.escape(str(broken))}\n$"
+            assert re.search(end, said), said
 
 
 def has_netem():
