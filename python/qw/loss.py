@@ -295,7 +295,7 @@ class QWLoss(nn.Module):
         self._said_zero = True
         terms = self._terms(y, mask)
         heaviest = 1.0 if self.class_weight is None else float(self.class_weight.max())
-        # An entry of the divergence's gradient is between -heaviest and heaviest, over an edge they differ by twice that.
+        # Entries of the gradient are between -heaviest and heaviest, so over an edge they differ by at most twice that.
         enough = self._least_cost * terms / 2 / heaviest if heaviest else 0.0
         if self.lam < enough:
             what = "known labels" if self.divergence == "bernoulli" else "labelled nodes"
