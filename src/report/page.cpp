@@ -26,7 +26,8 @@ std::string cell_number(double value) { return std::isfinite(value) ? fmt::forma
 // JSON inside <script>: nothing in it may end the element.
 std::string script_json(const nlohmann::ordered_json& json) {
   std::string text;
-  for (const char c : json_text(json)) text += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  for (const char c : without_turns(json_text(json)))
+    text += c == '<' ? std::string("\\u003c") : std::string(1, c);
   return text;
 }
 

@@ -44,16 +44,19 @@ std::string coordinate(double value) {
   return fmt::format("{:.10g}", rounded == 0 ? 0.0 : rounded);
 }
 
+std::string without_turns(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool turns = turns_text_around(text.substr(i, 3));
+    plain += turns ? kUnknownCharacter : text.substr(i, 1);
+    if (turns) i += 2;
+  }
+  return plain;
+}
+
 std::string escape_xml(std::string_view text) {
-  const std::string valid = valid_utf8(text);
   std::string escaped;
-  for (size_t i = 0; i < valid.size(); ++i) {
-    if (turns_text_around(std::string_view(valid).substr(i, 3))) {
-      escaped += kUnknownCharacter;
-      i += 2;
-      continue;
-    }
-    const char c = valid[i];
+  for (const char c : without_turns(valid_utf8(text))) {
     switch (c) {
       case '&':
         escaped += "&amp;";

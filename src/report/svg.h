@@ -53,6 +53,9 @@ class Svg {
 std::string coordinate(double value);           // 12.3456 -> "12.35", 3.0 -> "3", -0.001 -> "0"
 std::string escape_xml(std::string_view text);  // what XML cannot hold, or turns text around: U+FFFD
 
+// UTF-8 with U+FFFD for characters that change the direction of all that follows.
+std::string without_turns(std::string_view text);
+
 // About as wide as a sans-serif font draws it.
 double text_width(std::string_view text, double size);
 // `text`, or as much of its beginning as fits, with an ellipsis.

@@ -61,7 +61,8 @@ TEST_F(ReportParts, OfSeveralLabels) {
 // Ids, classes and columns as no one should call them.
 TEST_F(ReportParts, NamesOfTheDataAreText) {
   const std::vector<std::string> names{"<script>alert(1)</script>", "\"'quoted'\" & more", "\xF0\x9F\x98\x80",
-                                       "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D", std::string(300, 'w')};
+                                       "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D",
+                                       "\xE2\x80\xAEturned" + std::string(300, 'w')};
   std::string nodes = "id,</script><b>,class\n", edges = "a,b\n";
   const auto id = [&](int i) { return csv_field(fmt::format("{} {}", names[i % 5], i)); };
   for (int i = 0; i < 60; ++i) {
@@ -76,8 +77,9 @@ TEST_F(ReportParts, NamesOfTheDataAreText) {
   EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(html, Not(HasSubstr("<b>")));
   for (const std::string& name :
-       {std::string("&lt;script&gt;alert(1)&lt;/script&gt;"), names[2], names[3], names[4]})
+       {std::string("&lt;script&gt;alert(1)&lt;/script&gt;"), names[2], names[3], std::string(300, 'w')})
     EXPECT_THAT(html, HasSubstr(name));
+  EXPECT_THAT(html, Not(HasSubstr("\xE2\x80\xAE")));
   const std::regex script("<script type=\"application/json\">([^<]*)</script>");
   int charts = 0;
   for (std::sregex_iterator it(html.begin(), html.end(), script), end; it != end; ++it, ++charts)
