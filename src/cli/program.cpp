@@ -150,12 +150,13 @@ int run(int argc, char** argv, const AddCommands& add_commands) {
   return kOk;
 }
 
-// What stands after the user's name in a URL, or as its parameter.
+// What stands after the user's name in a URL, or as its parameter. A password that should have been encoded
+// may hold an @ itself.
 void hide_password(std::string& url) {
   const size_t begin = url.find("://");
   if (begin == std::string::npos) return;
-  const size_t at = url.find_first_of("@/", begin + 3), colon = url.find(':', begin + 3);
-  if (at != std::string::npos && url[at] == '@' && colon < at) url.erase(colon, at - colon);
+  const size_t at = url.rfind('@'), colon = url.find(':', begin + 3);
+  if (at != std::string::npos && colon < at) url.erase(colon, at - colon);
   const size_t parameter = url.find("password=", begin);
   if (parameter == std::string::npos) return;
   url.erase(parameter, std::min(url.find('&', parameter), url.size()) - parameter);

@@ -210,4 +210,8 @@ Features constant_features(int64_t nodes) {
   return features;
 }
 
+bool features_show_graph(const Dataset& dataset) {
+  return dataset.made_features && dataset.features.columns > 1;  // a constant is one column
+}
+
 }  // namespace qw

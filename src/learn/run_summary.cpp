@@ -11,6 +11,7 @@
 #include "learn/run_files.h"
 #include "learn/single_run.h"
 #include "qw/core/version.h"
+#include "qw/graph/structure_features.h"
 #include "qw/learn/memory_plan.h"
 #include "qw/learn/run.h"
 
@@ -105,9 +106,8 @@ std::vector<std::string> result_warnings(const Dataset& dataset, const TrainRequ
           : task == Task::kMultiLabel ? "the labels that most training nodes have"
                                       : "the majority class",
           mean_of(results, trivial_of));
-  const bool sees_graph = dataset.made_features && dataset.features.columns > 1;
-  compare(sees_graph ? "a linear model of features made from the graph"
-                     : "a linear model that does not see the graph",
+  compare(features_show_graph(dataset) ? "a linear model of features made from the graph"
+                                       : "a linear model that does not see the graph",
           mean_of(results, linear_of));
   return warnings;
 }

@@ -338,10 +338,15 @@ TEST_F(SweepCommand, StoresThatAreNoneAreRefused) {
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, ::testing::StartsWith("qw: postgresql://ada@nowhere.invalid/db: "));
   EXPECT_THAT(unknown.err, ::testing::Not(HasSubstr("secret")));
-  expect_refused(
-      {"sweep", "show", "postgresql://ada:sec@ret@host/db"}, 2,
-      "qw: postgresql://...: has an @ too many; in names and passwords @ is written %40, / %2F and ? "
-      "%3F");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"sweep", "show"}, {"sweep"}, {"sweep", sweep, "--store"}}) {
+    std::vector<std::string> whole = command;
+    whole.push_back("postgresql://ada:sec@ret@host/db");
+    expect_refused(
+        whole, 2,
+        "qw: postgresql://...: has an @ too many; in names and passwords @ is written %40, / %2F and ? "
+        "%3F");
+  }
 }
 
 TEST_F(SweepCommand, DataMayLieElsewhereIfItIsTheSame) {

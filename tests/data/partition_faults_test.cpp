@@ -147,7 +147,7 @@ TEST_F(PartitionFaults, ATargetThatCannotBeReplacedIsRefusedFirst) {
   EXPECT_NO_THROW(make(link, 2));
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_NO_THROW(open_part(open_partition(link), 1));
-  struct stat own = {}, above = {};
+  struct stat own = {}, above = {};  // an empty file system of its own, where this machine has it there
   const bool is_mounted = ::stat("/dev/shm", &own) == 0 && ::stat("/dev", &above) == 0 &&
                           own.st_dev != above.st_dev && fs::is_empty("/dev/shm");
   if (is_mounted) {

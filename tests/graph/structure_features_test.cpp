@@ -177,5 +177,16 @@ TEST(StructureFeatures, NoNodesAndNoEdges) {
   EXPECT_EQ(constant_features(3).names, (std::vector<std::string>{"constant"}));
 }
 
+TEST(StructureFeatures, WhatIsMadeOfTheGraphShowsIt) {
+  Dataset dataset;
+  dataset.graph = undirected(3, {{0, 1}, {1, 2}});
+  dataset.features = structure_features(dataset.graph);
+  EXPECT_FALSE(features_show_graph(dataset));  // of that shape, but a person's own
+  dataset.made_features = true;
+  EXPECT_TRUE(features_show_graph(dataset));
+  dataset.features = constant_features(3);
+  EXPECT_FALSE(features_show_graph(dataset));
+}
+
 }  // namespace
 }  // namespace qw

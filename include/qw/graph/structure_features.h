@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "qw/core/export.h"
+#include "qw/graph/dataset.h"
 #include "qw/graph/features.h"
 #include "qw/graph/graph.h"
 
@@ -27,6 +28,9 @@ Features structure_features(const Graph& graph, const StructureOptions& options 
 
 // The same 1 for every node: a column named "constant".
 Features constant_features(int64_t nodes);
+
+// Whether the features of a data set were made by structure_features(): who sees them sees the graph.
+bool features_show_graph(const Dataset& dataset);
 
 // The parts, one number per node.
 std::vector<double> clustering_coefficients(const Graph& graph);

@@ -46,9 +46,11 @@ struct SweepArguments {
 
 // A file of a person's, or one that came with qw, by its name.
 Json description_of(const std::string& what) {
-  if (is_postgres_url(what))
+  if (is_postgres_url(what)) {
+    check_postgres_url(what);
     fail_usage(fmt::format("qw sweep: {} is a store of results: qw sweep show reads it, and --store takes it",
                            shown_url(what)));
+  }
   if (std::filesystem::exists(what)) return parse_sweep(read_file(what), what);
   std::vector<std::string> shipped;
   for (const auto& [path, text] : embedded_share()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qw/graph/structure_features.h"
 #include "qw/report/paired.h"
 
 namespace qw {
@@ -82,8 +83,7 @@ double half_width_of_shares(const PairedComparison& paired) {
 }  // namespace
 
 Questions questions_for(const Dataset& dataset) {
-  const bool constant = dataset.features.columns <= 1;  // what is made from the graph has several columns
-  return {!dataset.made_features || constant, !dataset.made_features && dataset.features.columns > 0};
+  return {!features_show_graph(dataset), !dataset.made_features && dataset.features.columns > 0};
 }
 
 bool is_same_network(const Candidate& one, const Candidate& other) {
