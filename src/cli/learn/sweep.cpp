@@ -222,6 +222,7 @@ void run_sweep(SweepArguments& arguments, const GlobalOptions& global) {
   device_named(arguments.device);  // refused before anything is made
   const DataAt data_at("qw sweep", arguments.data_at);
   std::vector<Json> data;
+  data.reserve(cells.size());
   for (const SweepCell& cell : cells) data.push_back(cell.configs.front().data);
   data_at.check(data);
   ResultStore store(arguments.store);

@@ -129,9 +129,7 @@ std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>
         "do the features help?", [](const Candidate& each) { return each.uses_features(); },
         [](const Candidate& each) { return !each.uses_features(); });
   }
-  for (const auto& [question, variant] :
-       {std::pair{"does QW help?", Variant::kProximal},
-        std::pair{"do edge weights from the flow help?", Variant::kEdgeWeights}}) {
+  const auto ask_of = [&](const std::string& question, Variant variant) {
     const auto has_both = [&](const Candidate& plain) {
       return std::any_of(candidates.begin(), candidates.end(), [&](const JudgedCandidate& each) {
         return each.candidate->variant == variant && is_same_network(*each.candidate, plain);
@@ -140,7 +138,9 @@ std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>
     ask(
         question, [&](const Candidate& each) { return each.variant == variant; },
         [&](const Candidate& each) { return each.variant == Variant::kPlain && has_both(each); });
-  }
+  };
+  ask_of("does QW help?", Variant::kProximal);
+  ask_of("do edge weights from the flow help?", Variant::kEdgeWeights);
   return verdicts;
 }
 
