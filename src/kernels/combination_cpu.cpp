@@ -68,7 +68,8 @@ template <class T>
 void dot_products_cpu(const T* stack, const T* other, int64_t count, int64_t n, T* result) {
   const int64_t blocks = (n + kBlock - 1) / kBlock;
   std::vector<double> partial(count * blocks);
-  parallel_for(count * blocks, kGrain / kBlock, [&](int64_t begin, int64_t end) {
+  const int64_t grain = kGrain / std::clamp<int64_t>(n, 1, kBlock);
+  parallel_for(count * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t first = task % blocks * kBlock;
       partial[task] = product(stack + task / blocks * n + first, other + first, std::min(kBlock, n - first));
