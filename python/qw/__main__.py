@@ -11,15 +11,21 @@ from . import _core
 from ._lib import wrong_torch
 
 
-def _make_group(rank: int, size: int, host: str, port: int, prefix: str, interface: str) -> str:
-    """All processes as one group of torch.distributed; gives the name under which C++ finds it."""
+def _make_group(rank: int, size: int, gpu: int, host: str, port: int, prefix: str, interface: str) -> str:
+    """All processes as one group of torch.distributed; gives the name under which C++ finds it.
+
+    gpu: this process's own, for NCCL; -1 where processes have none, or share it.
+    """
+    import torch
     import torch.distributed as dist
 
     if interface:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
     store = dist.TCPStore(host, port, is_master=False, wait_for_workers=False)  # type: ignore[attr-defined]
+    if gpu >= 0:
+        torch.cuda.set_device(gpu)
     dist.init_process_group(
-        "gloo",
+        "gloo" if gpu < 0 else "cpu:gloo,cuda:nccl",
         store=dist.PrefixStore(f"{prefix}/group", store),  # type: ignore[attr-defined]
         rank=rank,
         world_size=size,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import DEVICE
 
 import qw
 
@@ -87,10 +88,37 @@ def test_processes_give_the_bits_of_one(parts, tmp_path):
     assert results(tmp_path / "two") == parts[1]
 
 
+def torchrun(processes, words):
+    """Runs the words with so many processes."""
+    launcher = ["torch.distributed.run", "--nproc-per-node", str(processes), "--rdzv-backend", "c10d"]
+    launcher += ["--rdzv-endpoint", "127.0.0.1:0", "-m", "qw"]
+    run([*launcher, *words], before=("-m",))
+
+
 def test_torchrun_gives_the_bits_of_one_process(parts, tmp_path):
     if qw._core.torch_version.startswith("1."):
         pytest.skip("Debian's torchrun does not run with Python 3.11")
-    torchrun = ["torch.distributed.run", "--nproc-per-node", "2", "--rdzv-backend", "c10d"]
-    torchrun += ["--rdzv-endpoint", "127.0.0.1:0", "-m", "qw"]
-    run([*torchrun, "train", parts[0], *TRAIN, "--out", tmp_path / "two"], before=("-m",))
+    torchrun(2, ["train", parts[0], *TRAIN, "--out", tmp_path / "two"])
     assert results(tmp_path / "two") == parts[1]
+
+
+@pytest.mark.skipif(DEVICE != "cuda", reason="QW_TEST_DEVICE is not cuda")
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--model gcn --solver proximal",
+        "--model gat --heads 2 --solver ce",
+        "--model chebnetii --solver bregman",
+        "--model gin --norm batch --solver badmm",
+        "--model gcn --solver bregman --edge-weights",
+    ],
+)
+def test_processes_on_a_gpu_give_the_bits_of_one(parts, tmp_path, options):
+    """One process with NCCL, and two that share the GPU and send rows over the host."""
+    words = ["train", parts[0], *options.split(), "--epochs", "4", "--device", "cuda", "--quiet"]
+    run([*words, "--out", tmp_path / "alone"])
+    for processes in (1, 2):
+        torchrun(processes, [*words, "--out", tmp_path / str(processes)])
+    names = ["model.safetensors", "predictions.csv"]
+    alone, one, two = ([(tmp_path / by / "run-0" / name).read_bytes() for name in names] for by in ("alone", "1", "2"))
+    assert alone == one == two

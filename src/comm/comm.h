@@ -21,7 +21,8 @@ class LostProcess : public Error {
   using Error::Error;
 };
 
-// Tensors are dense, of numbers, on the CPU, and have at least one dimension, the rows. Every function throws
+// Tensors are dense, of numbers, and have at least one dimension, the rows. Those on a GPU go over the host,
+// unless every process has a GPU of its own (Place::gpu) and c10d has NCCL. Every function throws
 // LostProcess within 15 seconds after a process is lost; a process that is in none of them by then, since it
 // computes, is ended with the same words and exit code 1.
 class Comm {

@@ -30,8 +30,11 @@ class Halo {
   at::Tensor added_back(const at::Tensor& all) const;
 
  private:
+  const at::Tensor& sent_rows(const at::Device& device) const;
+
   Comm& parts_;
   HaloPlan plan_;
+  mutable at::Tensor sent_rows_there_;  // on the GPU whose rows were asked for
   int64_t rows_;
 };
 

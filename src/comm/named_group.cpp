@@ -20,7 +20,7 @@ GroupMaker& maker() {
 void set_group_maker(GroupMaker made) { maker() = std::move(made); }
 
 std::unique_ptr<Comm> join(const Place& place, const Agreement& agreement, double patience) {
-  if (place.size == 1) return alone();
+  if (place.size == 1 && (place.gpu < 0 || !maker())) return alone();
   if (!maker()) {
     fail(
         fmt::format("this qw works with one process, not {}: with PyPI's torch several are started as "
@@ -30,7 +30,9 @@ std::unique_ptr<Comm> join(const Place& place, const Agreement& agreement, doubl
   const auto connect = [](const Place& here, const std::string& address) {
     return c10d::resolve_process_group(maker()(here, interface_of(address)));
   };
-  return std::make_unique<GroupComm<c10d::ProcessGroup>>(place, agreement, patience, connect);
+  using Processes = GroupComm<c10d::ProcessGroup>;
+  return std::make_unique<Processes>(place, agreement, patience, connect,
+                                     place.gpu < 0 ? Processes::kHostRows : Processes::kAllRows);
 }
 
 }  // namespace qw

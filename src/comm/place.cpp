@@ -16,13 +16,14 @@ constexpr int kUsualPort = 29500;  // of torchrun
 
 // The names under which a starter of processes says where one stands.
 struct Names {
-  const char *rank, *size, *local_size;
+  const char *rank, *size, *local_size, *local_rank;
 };
 // SLURM_STEP_NUM_TASKS is set by srun only: a batch script has the others too, and is one process.
 constexpr std::array<Names, 3> kStarters = {
-    {{"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"},
-     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}}};
+    {{"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"},
+     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_LOCALID"},
+     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+      "OMPI_COMM_WORLD_LOCAL_RANK"}}};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -83,6 +84,8 @@ std::optional<Place> place_from_environment() {
     place.size = number_in(names.size, 1, kMostProcesses);
     place.rank = number_in(names.rank, 0, place.size - 1);
     place.local_size = local_size_in(names.local_size);
+    if (!variable(names.local_rank).empty())
+      place.local_rank = number_in(names.local_rank, 0, place.size - 1);
     place.host = host_for(place);
     place.port = port_for();
     if (variable("TORCHELASTIC_USE_AGENT_STORE") == "True") {

@@ -10,6 +10,8 @@ namespace qw {
 struct Place {
   int rank = 0, size = 1;
   int local_size = 1;  // processes on this machine
+  int local_rank = 0;  // among these
+  int gpu = -1;        // its number, where every process has one of its own; the environment does not say
   std::string host = "127.0.0.1";
   int port = 0;
   bool has_keeper = false;  // who started the processes listens at the port; else process 0 does

@@ -103,10 +103,11 @@ class PartGraph : public GraphMatrices {
  public:
   PartGraph(Comm& parts, const Part& part, const at::TensorOptions& options)
       : GraphMatrices(options),
+        host_(options.device(at::kCPU)),
         parts_(parts),
         part_(part),
         rows_(std::make_shared<HaloRows>(parts, part)),
-        numbers_(tensor_of(part.original).to(at::kLong)) {}
+        numbers_(tensor_of(part.original).to(options.device(), at::kLong)) {}
 
   int64_t num_nodes() const override { return part_.own(); }
   int64_t num_edges() const override { return std::ssize(part_.heads); }
@@ -128,21 +129,25 @@ class PartGraph : public GraphMatrices {
     const Entries in = entries(part_.directed ? Direction::kIn : Direction::kBoth, loops);
     const Entries out = part_.directed ? entries(Direction::kOut, loops) : in;
     const at::Tensor sums = kind == kAdjacency ? at::Tensor() : row_sums(in);
-    PropagationMatrix made;
-    made.pattern = {in.offsets, in.columns, out.offsets, out.columns, at::empty({0}, at::kLong), rows_, {}};
-    made.values = in.weights;
-    made.pattern.transposed_values = out.weights;
+    at::Tensor values = in.weights, transposed_values = out.weights;
     if (kind == kMean) {  // row i of the transpose has a_ji / sum_j
-      made.values = changed(in, sums, [](auto w, auto row, auto) { return row == 0 ? row : w / row; });
-      made.pattern.transposed_values =
+      values = changed(in, sums, [](auto w, auto row, auto) { return row == 0 ? row : w / row; });
+      transposed_values =
           changed(out, sums, [](auto w, auto, auto column) { return column == 0 ? column : w / column; });
     } else if (kind != kAdjacency) {
-      const at::Tensor scales = at::where(sums <= 0, at::zeros({}, options_), 1 / at::sqrt(sums));
-      made.values = scaled(in, scales);
-      made.pattern.transposed_values = part_.directed ? scaled(out, scales) : made.values;
+      const at::Tensor scales = at::where(sums <= 0, at::zeros({}, host_), 1 / at::sqrt(sums));
+      values = scaled(in, scales);
+      transposed_values = part_.directed ? scaled(out, scales) : values;
     }
+    PropagationMatrix made;
+    made.pattern = {there(in.offsets), there(in.columns), {}, {}, there(at::empty({0}, at::kLong)), rows_};
+    made.pattern.transposed_offsets = part_.directed ? there(out.offsets) : made.pattern.offsets;
+    made.pattern.transposed_columns = part_.directed ? there(out.columns) : made.pattern.columns;
+    made.pattern.transposed_values = there(transposed_values);
+    made.values = there(values);
     return made;
   }
+  at::Tensor there(const at::Tensor& made) const { return made.to(options_.device()); }
 
   Rows rows(Direction direction, bool loops, bool with_edges) const {
     Rows plain = rows_of(part_, direction, with_edges);
@@ -153,6 +158,7 @@ class PartGraph : public GraphMatrices {
   struct Square {
     SparsePattern pattern;
     at::Tensor edges;  // [entries]: their places; behind the last one stands the diagonal
+    at::Tensor rows;   // [entries] int64
   };
   const Square& square(bool loops) {
     std::optional<Square>& kept = squares_[loops];
@@ -174,10 +180,12 @@ class PartGraph : public GraphMatrices {
         row_of[to] = static_cast<NodeId>(row);
       }
     }
-    SparsePattern pattern{tensor_of(offsets), tensor_of(own.columns), tensor_of(transposed),
-                          tensor_of(row_of),  tensor_of(order),       rows_};
-    if (loops) pattern.entry_numbers = numbers_of(own);
-    kept = Square{pattern, tensor_of(of_edge)};
+    SparsePattern pattern{there(tensor_of(offsets)),    there(tensor_of(own.columns)),
+                          there(tensor_of(transposed)), there(tensor_of(row_of)),
+                          there(tensor_of(order)),      rows_};
+    if (loops) pattern.entry_numbers = there(numbers_of(own));
+    kept = Square{pattern, there(tensor_of(of_edge)),
+                  there(at::repeat_interleave(tensor_of(own.offsets).diff()))};
     return *kept;
   }
 
@@ -235,7 +243,7 @@ class PartGraph : public GraphMatrices {
     const Square& of = square(has_loops(kind));
     const at::Tensor weights = weights_of(of, edge_weights);
     if (kind == kAdjacency || kind == kNeighbourhood) return {of.pattern, weights};
-    const at::Tensor row = at::repeat_interleave(of.pattern.offsets.diff());
+    const at::Tensor& row = of.rows;
     const at::Tensor own_sums = at::zeros({part_.own()}, options_).index_add(0, row, weights);
     if (kind == kMean) {
       const at::Tensor sums = own_sums.index_select(0, row);
@@ -249,12 +257,12 @@ class PartGraph : public GraphMatrices {
 
   Entries entries(Direction direction, bool loops) const {
     const Rows rows = this->rows(direction, loops, !part_.weights.empty());
-    at::Tensor weights = at::ones({static_cast<int64_t>(rows.columns.size())}, options_);
+    at::Tensor weights = at::ones({static_cast<int64_t>(rows.columns.size())}, host_);
     if (!part_.weights.empty()) {
       std::vector<double> given;
       given.reserve(rows.edges.size());
       for (const EdgeId edge : rows.edges) given.push_back(edge == kNoEdge ? 1.0 : part_.weights[edge]);
-      weights = tensor_of(given).to(options_);
+      weights = tensor_of(given).to(host_);
     }
     return {tensor_of(rows.offsets), tensor_of(rows.columns), weights};
   }
@@ -287,6 +295,7 @@ class PartGraph : public GraphMatrices {
     return result;
   }
 
+  at::TensorOptions host_;  // where what is kept is made
   Comm& parts_;
   const Part part_;
   std::shared_ptr<HaloRows> rows_;

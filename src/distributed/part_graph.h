@@ -18,7 +18,7 @@ at::Tensor first_of_rows(Comm& parts, const Part& part, const at::Tensor& length
 // The edges of a part with those first that it owns: the order of a flow and of weights on them.
 std::vector<EdgeId> own_edges_first(const Part& part);
 
-// On the CPU; all parts make and use it together. Weights of edges are in the order of
+// All parts make and use it together. Weights of edges are in the order of
 // own_edges_first(). `parts` must outlive it; the arrays of `part` are shared.
 std::shared_ptr<GraphMatrices> part_graph(Comm& parts, const Part& part, const at::TensorOptions& options);
 

@@ -31,7 +31,7 @@ std::vector<NodeId> own_rows(const Part& part, const std::vector<NodeId>& nodes,
 
 // S of edges whose ends are rows; arcs stand in the order of the edges' numbers.
 IncidenceTensors incidence_of(const std::vector<NodeId>& heads, const std::vector<NodeId>& tails,
-                              const std::vector<EdgeId>& numbers, int64_t rows) {
+                              const std::vector<EdgeId>& numbers, int64_t rows, at::Device device) {
   std::vector<int64_t> offsets(rows + 1, 0), by_number(numbers.size());
   for (const NodeId head : heads) ++offsets[head + 1];
   for (const NodeId tail : tails) ++offsets[tail + 1];
@@ -44,7 +44,8 @@ IncidenceTensors incidence_of(const std::vector<NodeId>& heads, const std::vecto
     arcs[next[heads[edge]]++] = edge;
     arcs[next[tails[edge]]++] = -1 - edge;
   }
-  return {tensor_of(heads), tensor_of(tails), tensor_of(offsets), tensor_of(arcs)};
+  return {tensor_of(heads, device), tensor_of(tails, device), tensor_of(offsets, device),
+          tensor_of(arcs, device)};
 }
 
 }  // namespace
@@ -65,9 +66,10 @@ at::Tensor PartTraining::at_first(const at::Tensor& rows) const {
   const std::vector<int64_t> counts = counts_of(rows.size(0));
   std::vector<int64_t> shape = rows.sizes().vec();
   shape[0] = is_first() ? std::accumulate(counts.begin(), counts.end(), int64_t{0}) : 0;
-  const at::Tensor all = at::empty(shape, rows.options().requires_grad(false));
-  parts_.exchange(all, is_first() ? counts : std::vector<int64_t>(parts_.size(), 0),
-                  rows.detach().contiguous(), only(0, parts_.size(), rows.size(0)));
+  const at::Tensor mine = rows.detach().cpu().contiguous();
+  const at::Tensor all = at::empty(shape, mine.options());
+  parts_.exchange(all, is_first() ? counts : std::vector<int64_t>(parts_.size(), 0), mine,
+                  only(0, parts_.size(), rows.size(0)));
   return all;
 }
 
@@ -106,7 +108,7 @@ std::vector<char> PartTraining::trains() const {
   return by_row;
 }
 
-FlowTopology PartTraining::flow_topology(bool all_edges) const {
+FlowTopology PartTraining::flow_topology(bool all_edges, const at::TensorOptions& tensors) const {
   const std::vector<char> trains = this->trains();
   FlowTopology topology;
   topology.num_edges = manifest_.edges;
@@ -123,8 +125,8 @@ FlowTopology PartTraining::flow_topology(bool all_edges) const {
     if (!part_.costs.empty()) costs.push_back(part_.costs[e]);
     if (part_.owns_edge(e)) ++topology.counted;
   }
-  topology.incidence = incidence_of(heads, tails, topology.carriers, std::ssize(trains));
-  topology.edges = {topology.incidence.heads, topology.incidence.tails, tensor_of(costs).to(at::kFloat)};
+  topology.incidence = incidence_of(heads, tails, topology.carriers, std::ssize(trains), tensors.device());
+  topology.edges = {topology.incidence.heads, topology.incidence.tails, tensor_of(costs).to(tensors)};
   return topology;
 }
 
@@ -144,7 +146,7 @@ at::Tensor PartTraining::over_edges(const at::Tensor& rows) const {
     for (const auto& [number, place] : each) places.push_back(place);
     counts.push_back(std::ssize(each));
   }
-  const at::Tensor at = tensor_of(places), mine = rows.index_select(0, at);
+  const at::Tensor at = tensor_of(places, rows.device()), mine = rows.index_select(0, at);
   const at::Tensor theirs = at::empty_like(mine);
   parts_.exchange(theirs, counts, mine, counts);
   return rows.index_copy(0, at, mine + theirs);
@@ -157,7 +159,8 @@ at::Tensor PartTraining::placed(const at::Tensor& rows) const {
 
 Scores PartTraining::in_order(const Scores& own) const {
   const bool has_transport = own.transport.numel() != 0 || own.transport.dim() == 2;
-  return {placed(own.network), has_transport ? placed(own.transport) : own.transport, own.in_label_space};
+  return {placed(own.network), has_transport ? placed(own.transport) : own.transport.cpu(),
+          own.in_label_space};
 }
 
 Targets PartTraining::own_targets() const {

@@ -29,7 +29,7 @@ class PartTraining : public TrainingPart {
   std::string broadcast(const std::string& text) const override;
   std::string id() const override { return manifest_.id; }
   ModelShape shape(int64_t inputs, int64_t outputs) const override;
-  FlowTopology flow_topology(bool all_edges) const override;
+  FlowTopology flow_topology(bool all_edges, const at::TensorOptions& tensors) const override;
   at::Tensor over_edges(const at::Tensor& rows) const override;
   Scores in_order(const Scores& own) const override;
   const Targets& all_targets() const override { return labels_.targets; }

@@ -1,7 +1,10 @@
 #include "distributed/train_partition.h"
 
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <c10/core/AutogradState.h>
+#include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +63,7 @@ class OnePart {
         request_(training.request),
         shared_(shared),
         part_(open_part(training.manifest, parts.rank())),
-        graph_(part_graph(parts, part_, at::TensorOptions(at::kFloat))) {
+        graph_(part_graph(parts, part_, at::TensorOptions(at::kFloat).device(training.device))) {
     const Features own = features_of(part_, training.manifest.schema.feature_names);
     scaling_ = scaling_of_parts(parts, request_.scale_features, training.labels, own);
     features_ = part_features(parts, part_, scaling_.apply(own), graph_.options());
@@ -220,7 +223,7 @@ class OnePart {
     const at::Tensor originals =
         at::cat({part_originals(part_.original), part_originals(part_.halo_original)});
     const auto ends = [&](const at::Tensor& rows) {
-      return part.at_first(originals.index_select(0, rows.narrow(0, 0, own).to(at::kLong)));
+      return part.at_first(originals.index_select(0, rows.narrow(0, 0, own).cpu().to(at::kLong)));
     };
     at::Tensor heads = ends(edges.heads), tails = ends(edges.tails);
     at::Tensor values = part.at_first(flow.values().detach().narrow(0, 0, own));
@@ -264,6 +267,41 @@ class OnePart {
   std::optional<Dataset> data_;  // labels and ids
 };
 
+// While it lives, LibTorch's own sums on a GPU have one order too.
+class OrderedSums {
+ public:
+  explicit OrderedSums(const at::Device& device) : before_(at::globalContext().deterministicAlgorithms()) {
+    if (device.is_cuda()) at::globalContext().setDeterministicAlgorithms(true, false);
+  }
+  ~OrderedSums() { at::globalContext().setDeterministicAlgorithms(before_, false); }
+  OrderedSums(const OrderedSums&) = delete;
+  OrderedSums& operator=(const OrderedSums&) = delete;
+
+ private:
+  bool before_;
+};
+
+// While it lives, backward passes of this thread run in it. All parts of a process would else share the one
+// thread that autograd has for their GPU, and wait there for each other's rows for ever.
+class OwnBackwardPass {
+ public:
+  OwnBackwardPass() : before_(c10::AutogradState::get_tls_state()) {
+    run_here(c10::AutogradState::get_tls_state());
+  }
+  ~OwnBackwardPass() { c10::AutogradState::set_tls_state(before_); }
+  OwnBackwardPass(const OwnBackwardPass&) = delete;
+  OwnBackwardPass& operator=(const OwnBackwardPass&) = delete;
+
+ private:
+  template <class State>
+  static void run_here(State& state) {
+    if constexpr (requires { state.set_multithreading_enabled(false); })  // since torch 2
+      state.set_multithreading_enabled(false);
+  }
+
+  c10::AutogradState before_;
+};
+
 bool is_among(const std::string& name, std::initializer_list<const char*> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -274,7 +312,6 @@ std::string needs_joined_graph(const TrainRequest& request) {
   if (is_among(request.model, {"gcn-lpa", "none"})) return "--model " + request.model;
   if (!is_among(request.learn.solver, {"ce", "mse", "bregman", "proximal", "badmm"}))
     return "--solver " + request.learn.solver;
-  if (request.device != "cpu") return "--device " + request.device;
   if (!request.refit_flow.empty()) return "--refit-flow";
   if (request.baselines == "all") return "--baselines all";
   return "";
@@ -290,11 +327,14 @@ Dataset labels_of_partition(const PartitionManifest& manifest) {
 
 std::optional<std::vector<RunResult>> train_partition(Comm& processes, const PartitionTraining& training) {
   QW_ASSERT(needs_joined_graph(training.request).empty());
+  const OrderedSums same_bits(training.device);
   find_metric(training.labels.targets.task, training.request.learn.metric);
   SharedLabels shared(training);
   std::optional<std::vector<RunResult>> results(std::in_place);
   std::mutex one_at_a_time;
   run_parts(processes, static_cast<int>(training.manifest.count()), [&](Comm& part) {
+    const c10::OptionalDeviceGuard device(training.device);
+    const OwnBackwardPass backward;
     std::optional<std::vector<RunResult>> of_part = OnePart(part, training, shared).run_all();
     const std::lock_guard<std::mutex> lock(one_at_a_time);
     if (part.rank() == 0 || !of_part) results = std::move(of_part);

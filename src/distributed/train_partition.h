@@ -27,6 +27,7 @@ struct PartitionTraining {
   std::function<bool(const TrainProgress&)> progress;
   // By every process, once for each part: whether it was told to stop, and all with it.
   std::function<bool()> is_told_to_stop = {};
+  at::Device device = at::kCPU;  // of this process; parts of one process share it
 };
 
 // The results at process 0, elsewhere an empty list; nothing where progress() stopped all. All processes call

@@ -67,4 +67,9 @@ template <class T>
 void dropout_cuda(const DropoutRule& rule, const StepNumber& epoch, const T* values, int64_t size, T* result,
                   Stream stream);
 
+// The same as dropout_rows_cpu.
+template <class T>
+void dropout_rows_cuda(const DropoutRule& rule, const StepNumber& epoch, const int64_t* begins,
+                       const int64_t* firsts, int64_t rows, const T* values, T* result, Stream stream);
+
 }  // namespace qw::kernels

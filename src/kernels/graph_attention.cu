@@ -106,7 +106,8 @@ struct Forward {
       state.sum += coefficient;
       coefficient *= scratch.weights[k];
       if (view.dropout.active)
-        coefficient *= dropout_factor(view.dropout, now, (at + k) * tiles.all_heads + lanes.head);
+        coefficient *=
+            dropout_factor(view.dropout, now, view.number_of(at + k) * tiles.all_heads + lanes.head);
       place = coefficient;
     }
     return shrink;

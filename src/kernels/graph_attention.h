@@ -52,7 +52,11 @@ struct AttentionView {
   const T* edge_weights;   // null, or [entries]
   T negative_slope;
   AttentionDropout<T> dropout;
-  const int64_t* numbers = nullptr;  // null, or [entries] those by which entries are dropped, on the CPU
+  const int64_t* numbers = nullptr;  // null, or [entries] those by which entries are dropped
+
+  QW_BOTH_INLINE int64_t number_of(int64_t entry) const {
+    return numbers == nullptr ? entry : numbers[entry];
+  }
 };
 
 // What the softmax of each row and head subtracts and divides by, [nodes, heads] each; 0 and 1 for a row

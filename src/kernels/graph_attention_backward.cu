@@ -137,7 +137,8 @@ struct BackwardColumns {
       const T alpha = std::exp(raw * slope - fact.at[kMaximum]) * fact.at[kReciprocal];
       T coefficient = alpha;
       if (view.dropout.active)
-        coefficient *= dropout_factor(view.dropout, now, entry * tiles.all_heads + lanes.head);
+        coefficient *=
+            dropout_factor(view.dropout, now, view.number_of(entry) * tiles.all_heads + lanes.head);
       scratch.unweighted[place] = coefficient;
       scratch.coefficient[place] = coefficient * weight;
       scratch.slope[place] = slope;

@@ -49,7 +49,7 @@ QW_INLINE void drop(const AttentionView<T>& view, Block<T>& block, int64_t heads
   int64_t drawn = 0;
   for (int64_t run = 0; run < runs; ++run) {
     const int64_t entry = entry_at(view, block.begin + run);
-    const int64_t number = view.numbers == nullptr ? entry : view.numbers[entry];
+    const int64_t number = view.number_of(entry);
     const int64_t first = number * view.heads + block.head;
     bits_of[run] = bits + 4 * drawn + first % 4;
     for (int64_t c = first / 4; c <= (first + length - 1) / 4; ++c) counters[drawn++] = c;

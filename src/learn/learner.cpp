@@ -163,7 +163,7 @@ void Learner::use_flow(FlowRule rule) {
                     (input_.options.flow_start == "auto" && rule == FlowRule::kSubgradient);
   options.all_edges = input_.options.full_flow || input_.options.edge_weights;
   options.seed = input_.seed;
-  flow_.emplace(input_.part ? input_.part->flow_topology(options.all_edges)
+  flow_.emplace(input_.part ? input_.part->flow_topology(options.all_edges, input_.graph.options())
                             : flow_topology(input_.topology, input_.split.train, options.all_edges,
                                             input_.graph.options()),
                 input_.targets.width, options, input_.graph.options());

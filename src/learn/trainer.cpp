@@ -235,7 +235,8 @@ bool Trainer::run_epochs(const GoOn& go_on, int64_t most) {
 }
 
 bool Trainer::can_replay() const {
-  return input_.graph.options().device().is_cuda() && learner_->stays_on_device() && has_device_metric();
+  return input_.graph.options().device().is_cuda() && !input_.part && learner_->stays_on_device() &&
+         has_device_metric();
 }
 
 const CapturedWork& Trainer::captured_epoch() {

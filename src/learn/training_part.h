@@ -25,8 +25,8 @@ class TrainingPart {
   virtual bool is_first() const = 0;
   // The numbers of all parts, of one shape, added in the order of the parts.
   virtual at::Tensor sum(const at::Tensor& mine) const = 0;
-  // At part 0 the rows of all parts in their order, elsewhere [0, ...]; and back: of rows that every part
-  // has, the `count` that are its own.
+  // At part 0 the rows of all parts in their order, elsewhere [0, ...], on the CPU; and back: of rows that
+  // every part has, the `count` that are its own.
   virtual at::Tensor at_first(const at::Tensor& rows) const = 0;
   virtual at::Tensor own_of(const at::Tensor& rows, int64_t count) const = 0;
   // Those of part 0, for all.
@@ -37,10 +37,10 @@ class TrainingPart {
   virtual std::string id() const = 0;
   // Of the whole graph.
   virtual ModelShape shape(int64_t inputs, int64_t outputs) const = 0;
-  virtual FlowTopology flow_topology(bool all_edges) const = 0;
+  virtual FlowTopology flow_topology(bool all_edges, const at::TensorOptions& tensors) const = 0;
   // Rows of a flow on all edges [carriers, C]: those of an edge that two parts have become the sum of both.
   virtual at::Tensor over_edges(const at::Tensor& rows) const = 0;
-  // At part 0, in the order of the data: the scores, labels and split of all nodes.
+  // At part 0, in the order of the data, on the CPU: the scores, labels and split of all nodes.
   virtual Scores in_order(const Scores& own) const = 0;
   virtual const Targets& all_targets() const = 0;
   virtual const Split& all_split() const = 0;

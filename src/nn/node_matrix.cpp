@@ -43,7 +43,7 @@ NodeMatrix::NodeMatrix(const Features& features, const at::TensorOptions& option
 
 NodeMatrix::NodeMatrix(const Features& features, const at::TensorOptions& options, at::Tensor firsts)
     : NodeMatrix(features, options) {
-  firsts_ = std::move(firsts);
+  firsts_ = firsts.to(options.device());
 }
 
 int64_t NodeMatrix::rows() const { return sparse_ ? sparse_->rows : values_.size(0); }

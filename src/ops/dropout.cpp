@@ -113,8 +113,15 @@ at::Tensor rows_dropped(const at::Tensor& values, const at::Tensor& begins, cons
   at::Tensor result = at::empty(row_major.sizes(), row_major.options());
   record_work(row_major.numel(), row_major, result);
   AT_DISPATCH_FLOATING_TYPES(row_major.scalar_type(), "qw::dropout", [&] {
-    kernels::dropout_rows_cpu(rule, begins.data_ptr<int64_t>(), firsts.data_ptr<int64_t>(), firsts.size(0),
-                              row_major.data_ptr<scalar_t>(), result.data_ptr<scalar_t>());
+    const auto *begin = begins.data_ptr<int64_t>(), *first = firsts.data_ptr<int64_t>();
+    const scalar_t* from = row_major.data_ptr<scalar_t>();
+    scalar_t* to = result.data_ptr<scalar_t>();
+    run_on(
+        row_major, [&] { kernels::dropout_rows_cpu(rule, begin, first, firsts.size(0), from, to); },
+        [&](auto stream) {
+          kernels::dropout_rows_cuda(rule, draw_number(key.epoch), begin, first, firsts.size(0), from, to,
+                                     stream);
+        });
   });
   return result;
 }
@@ -149,16 +156,17 @@ at::Tensor dropout_of_rows(const at::Tensor& values, const at::Tensor& begins, c
   if (p == 0.0) return values;
   const int64_t rows = firsts.size(0);
   TORCH_CHECK(
-      values.device().is_cpu() && begins.size(0) == rows + 1 && begins.scalar_type() == at::kLong &&
+      begins.device() == values.device() && firsts.device() == values.device() &&
+          begins.size(0) == rows + 1 && begins.scalar_type() == at::kLong &&
           firsts.scalar_type() == at::kLong,
-      "qw::dropout: rows of a longer list are on the CPU, with begins [R + 1] and firsts [R] of Long");
+      "qw::dropout: rows of a longer list need begins [R + 1] and firsts [R] of Long, where they are");
   return ops::DropoutOfRows::apply(values, begins, firsts, p, key);
 }
 
 at::Tensor dropout(const at::Tensor& values, double p, const DropoutKey& key) {
   if (key.rows.defined()) {
     const int64_t count = key.rows.size(0), width = values.size(1);
-    const at::Tensor begins = at::arange(0, (count + 1) * width, width, at::kLong);
+    const at::Tensor begins = at::arange(0, (count + 1) * width, width, key.rows.options());
     return dropout_of_rows(values, begins, key.rows * width, p, key);
   }
   if (p != 0.0) return ops::dropout_operator(values, p, key);

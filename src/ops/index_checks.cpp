@@ -97,9 +97,10 @@ void check_pattern_entries(const char* op, const SparsePattern& pattern) {
   check_entries(op, "transposed_columns", pattern.transposed_columns, 0, pattern.offsets.numel() - 1);
   check_entries(op, "order", pattern.order, 0, entries);
   const at::Tensor& numbers = pattern.entry_numbers;
-  TORCH_CHECK(!numbers.defined() || (numbers.device().is_cpu() && numbers.scalar_type() == at::kLong &&
-                                     numbers.is_contiguous() && numbers.sizes() == pattern.columns.sizes()),
-              op, ": entry_numbers must be [", entries, "] of Long on the CPU, contiguous; got ",
+  TORCH_CHECK(!numbers.defined() ||
+                  (numbers.device() == pattern.columns.device() && numbers.scalar_type() == at::kLong &&
+                   numbers.is_contiguous() && numbers.sizes() == pattern.columns.sizes()),
+              op, ": entry_numbers must be [", entries, "] of Long where the columns are, contiguous; got ",
               numbers.sizes(), " of ", numbers.scalar_type(), " on ", numbers.device());
 }
 

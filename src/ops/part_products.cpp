@@ -25,8 +25,7 @@ using torch::autograd::variable_list;
 
 void check_part(const char* op, const SparsePattern& pattern, const Tensor& values, const Tensor& own) {
   TORCH_CHECK(!values.requires_grad(), op, ": values beside those of a transpose are constants");
-  TORCH_CHECK(own.device().is_cpu() && own.dim() == 2, op, ": own rows must be [R, C] on the CPU, got ",
-              own.sizes(), " on ", own.device());
+  TORCH_CHECK(own.dim() == 2, op, ": own rows must be [R, C], got ", own.sizes());
   const int64_t rows = pattern.offsets.size(0) - 1;
   TORCH_CHECK(own.size(0) == rows && pattern.transposed_offsets.size(0) == rows + 1, op, ": the part has ",
               rows, " rows, its transpose ", pattern.transposed_offsets.size(0) - 1, ", and ", own.size(0),
@@ -214,6 +213,19 @@ Tensor learned_product(const SparsePattern& pattern, const Tensor& values, const
   return spmm(alone(pattern), values, Fetch::apply(pattern, own)).narrow(0, 0, own.size(0));
 }
 
+// The filter, product by product.
+Tensor filter_by_products(const SparsePattern& pattern, const Tensor& values, const Tensor& coefficients,
+                          const Tensor& x) {
+  Tensor before, term = x, result = coefficients[0] * x;
+  for (int64_t k = 1; k < coefficients.size(0); ++k) {
+    Tensor next = part_product(pattern, values, term, Tensor());
+    if (k > 1) next = 2 * next - before;
+    result = result + coefficients[k] * next;
+    before = std::exchange(term, next);
+  }
+  return result;
+}
+
 }  // namespace
 
 Tensor beside(const SparsePattern& pattern, const Tensor& own) { return Fetch::apply(pattern, own); }
@@ -230,18 +242,10 @@ Tensor part_product(const SparsePattern& pattern, const Tensor& values, const Te
 
 Tensor part_filter(const SparsePattern& pattern, const Tensor& values, const Tensor& coefficients,
                    const Tensor& x) {
-  if (has_constant_values(pattern)) {
-    check_part("qw::chebyshev_filter", pattern, values, x);
-    return PartFilter::apply(pattern, values, coefficients, x);
-  }
-  Tensor before, term = x, result = coefficients[0] * x;
-  for (int64_t k = 1; k < coefficients.size(0); ++k) {
-    Tensor next = learned_product(pattern, values, term);
-    if (k > 1) next = 2 * next - before;
-    result = result + coefficients[k] * next;
-    before = std::exchange(term, next);
-  }
-  return result;
+  if (!has_constant_values(pattern)) return filter_by_products(pattern, values, coefficients, x);
+  check_part("qw::chebyshev_filter", pattern, values, x);
+  if (!x.device().is_cpu()) return filter_by_products(pattern, values, coefficients, x);
+  return PartFilter::apply(pattern, values, coefficients, x);
 }
 
 Tensor part_attention(const SparsePattern& pattern, const Tensor& features, const Tensor& attention_source,

@@ -12,7 +12,7 @@ namespace qw::ops {
 // Own rows [R, C] and behind them those of others; its gradient goes back to their owners.
 at::Tensor beside(const SparsePattern& pattern, const at::Tensor& own);
 
-// spmm(), chebyshev_filter() and graph_attention() of a pattern with `others`, on the CPU.
+// spmm(), chebyshev_filter() and graph_attention() of a pattern with `others`.
 at::Tensor part_product(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& dense,
                         const at::Tensor& addend);
 at::Tensor part_filter(const SparsePattern& pattern, const at::Tensor& values, const at::Tensor& coefficients,

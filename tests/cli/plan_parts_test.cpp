@@ -114,7 +114,8 @@ TEST(PlanSize, MistakesAreOneLine) {
   expect_refused({"train", "--data", size, "--preset", "auto", "--dry-run"}, 2,
                  "qw train: --preset auto looks at the data, and size:... has none");
   expect_refused({"train", "--data", size, "--device", "cuda", "--dry-run"}, 2,
-                 "qw train: --device cuda needs the joined graph; size:... is planned in parts");
+                 "qw train: a plan over parts is for the machines of --machine (for GPUs: h200), not for "
+                 "--device cuda");
   expect_refused({"train", "--data", "size:nodes=10", "--dry-run"}, 2,
                  "qw: size: give edges, features, classes");
   expect_refused({"train", "--data", "size:nods=10", "--dry-run"}, 2,

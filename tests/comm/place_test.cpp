@@ -16,8 +16,9 @@ class Environment {
     for (const char* name :
          {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_PROCID",
           "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NODELIST", "SLURM_JOB_ID",
-          "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-          "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT"}) {
+          "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "LOCAL_RANK",
+          "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "TORCHELASTIC_USE_AGENT_STORE",
+          "TORCHELASTIC_RESTART_COUNT"}) {
       const auto given = variables.find(name);
       set_.push_back(std::make_unique<test::ScopedEnvironment>(
           name, given == variables.end() ? nullptr : given->second.c_str()));
@@ -49,6 +50,7 @@ TEST(Place, IsThatOfTorchrun) {
   const Place place = place_of({{"RANK", "3"},
                                 {"WORLD_SIZE", "4"},
                                 {"LOCAL_WORLD_SIZE", "2"},
+                                {"LOCAL_RANK", "1"},
                                 {"MASTER_ADDR", "one.example"},
                                 {"MASTER_PORT", "1234"},
                                 {"TORCHELASTIC_USE_AGENT_STORE", "True"},
@@ -56,6 +58,8 @@ TEST(Place, IsThatOfTorchrun) {
   EXPECT_EQ(place.rank, 3);
   EXPECT_EQ(place.size, 4);
   EXPECT_EQ(place.local_size, 2);
+  EXPECT_EQ(place.local_rank, 1);
+  EXPECT_EQ(place.gpu, -1);
   EXPECT_EQ(place.host, "one.example");
   EXPECT_EQ(place.port, 1234);
   EXPECT_TRUE(place.has_keeper);
@@ -66,11 +70,13 @@ TEST(Place, IsThatOfSlurm) {
   const Place place = place_of({{"SLURM_PROCID", "5"},
                                 {"SLURM_STEP_NUM_TASKS", "6"},
                                 {"SLURM_STEP_TASKS_PER_NODE", "2(x3)"},
+                                {"SLURM_LOCALID", "1"},
                                 {"SLURM_STEP_NODELIST", "node[03-04,07]"},
                                 {"SLURM_JOB_ID", "120042"}});
   EXPECT_EQ(place.rank, 5);
   EXPECT_EQ(place.size, 6);
   EXPECT_EQ(place.local_size, 2);
+  EXPECT_EQ(place.local_rank, 1);
   EXPECT_EQ(place.host, "node03");
   EXPECT_EQ(place.port, 20042);
   EXPECT_FALSE(place.has_keeper);
@@ -113,6 +119,8 @@ TEST(Place, IsRefusedWhereItMakesNoSense) {
             "the environment has WORLD_SIZE without RANK: several processes need both");
   EXPECT_EQ(refused({{"RANK", "2"}, {"WORLD_SIZE", "2"}}),
             "the environment has RANK='2', which is not a number from 0 to 1");
+  EXPECT_EQ(refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "2"}}),
+            "the environment has LOCAL_RANK='2', which is not a number from 0 to 1");
   EXPECT_EQ(refused({{"RANK", "0"}, {"WORLD_SIZE", "two"}}),
             "the environment has WORLD_SIZE='two', which is not a number from 1 to 1048576");
   EXPECT_EQ(refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "0"}}),

@@ -118,7 +118,7 @@ TEST(Dropout, RowsOfALongerListHaveItsMask) {
   };
   EXPECT_TRUE(dropout_of_rows(picked(whole), begins, firsts, 0.4, kKey).equal(picked(dropped)));
   EXPECT_EQ(refusal([&] { dropout_of_rows(whole, begins, firsts.to(at::kInt), 0.4, kKey); }),
-            "qw::dropout: rows of a longer list are on the CPU, with begins [R + 1] and firsts [R] of Long");
+            "qw::dropout: rows of a longer list need begins [R + 1] and firsts [R] of Long, where they are");
 }
 
 TEST(Dropout, IsDifferentiableTwice) {

@@ -13,8 +13,8 @@ struct DropoutKey {
   int64_t seed = 0;   // any
   int64_t epoch = 0;  // in [0, 2^32)
   int64_t layer = 0;  // in [0, 2^32)
-  // [R] int64 on the CPU: the values [R, C] are these rows of a larger matrix, and have its mask. Undefined:
-  // they are all there is.
+  // [R] int64 where the values [R, C] are: these are such rows of a larger matrix, and have its mask.
+  // Undefined: they are all there is.
   at::Tensor rows{};
 };
 
@@ -28,8 +28,8 @@ struct DropoutKey {
 at::Tensor dropout(const at::Tensor& values, double p, const DropoutKey& key);
 
 // The same of values [begins[R]] that are rows of a longer list, row r being its elements firsts[r],
-// firsts[r] + 1, ...: their mask is that of the whole list. begins [R + 1] and firsts [R] are int64, on the
-// CPU as the values are; key.rows has no use.
+// firsts[r] + 1, ...: their mask is that of the whole list. begins [R + 1] and firsts [R] are int64, where
+// the values are; key.rows has no use.
 at::Tensor dropout_of_rows(const at::Tensor& values, const at::Tensor& begins, const at::Tensor& firsts,
                            double p, const DropoutKey& key);
 

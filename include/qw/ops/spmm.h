@@ -37,7 +37,7 @@ struct SparsePattern {
   at::Tensor order;  // [entries] int64: entry k of the transpose is entry order[k] of the matrix; or [0]: the
                      // same entry
 
-  // Of one part of a larger square matrix, on the CPU: columns are numbers of rows as others->beside() gives
+  // Of one part of a larger square matrix: columns are numbers of rows as others->beside() gives
   // them. Null: the matrix is whole.
   std::shared_ptr<const RowExchange> others{};
   // Where its values are constants, [entries] those of its rows of the transpose of the larger matrix, which

@@ -87,7 +87,9 @@ EpochCost measure(Comm& comm, const PartitionManifest& manifest, const ScaleOpti
     if (epoch.record.epoch == kWarmEpochs - 1) begin = end, before = after;
     return true;
   };
-  train_partition(counted, {manifest, labels, options.request, "", {}, progress});
+  train_partition(
+      counted,
+      {manifest, labels, options.request, "", {}, progress, {}, device_of_process(options.request.device)});
   const auto epochs = static_cast<double>(options.request.learn.epochs - kWarmEpochs);
   EpochCost cost;
   cost.seconds = std::chrono::duration<double>(end - begin).count() / epochs;
@@ -177,6 +179,7 @@ void bench_scale(ScaleOptions& options, const GlobalOptions& global) {
   if (options.request.learn.epochs <= kWarmEpochs)
     fail_usage(
         fmt::format("qw bench scale: --epochs must be more than the {} that are not measured", kWarmEpochs));
+  options.processes.device = options.request.device;
   const std::unique_ptr<Comm> comm =
       join_processes_of(manifest, options.processes, agreement_on(options.request), global);
   if (comm->rank() != 0) set_quiet(true);
@@ -210,6 +213,7 @@ void add_scale_bench(CLI::App& bench, const GlobalOptions& global) {
   table.add("latency", options->latency, {0, 1e6}, "of the network, in milliseconds");
   table.add("model", request.model, "NAME", "the network, as in qw train");
   table.add("split", request.split, "SPEC", "who trains, as in qw train");
+  table.add("device", request.device, "NAME", "where each process computes, as in qw train");
   add_options(*scale, table);
   add_options(*scale, model_fields(request.model_options));
   add_options(*scale, learn_fields(request.learn));

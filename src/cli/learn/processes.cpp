@@ -10,9 +10,12 @@
 #include "comm/launch.h"
 #include "comm/place.h"
 #include "core/json.h"
+#include "core/progress.h"
+#include "learn/device.h"
 #include "qw/core/error.h"
 #include "qw/core/parallel.h"
 #include "qw/core/version.h"
+#include "qw/ops/capture.h"
 
 namespace qw::cli {
 namespace {
@@ -29,7 +32,33 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+bool is_on_gpu(const ProcessOptions& options) { return options.device != "cpu"; }
+
+// Whether all processes of this machine have one.
+bool has_own_gpu(const Place& place, const std::string& device) {
+  return device == "cuda" ? place.local_size <= cuda_devices() : place.local_size == 1;
+}
+
+// Rows of GPUs go from one to the other where every process has one of its own; else over the host.
+void give_gpu(Place& place, const std::string& device, Agreement& agreement) {
+  const at::Device own = device_of_process(device);
+  if (has_own_gpu(place, device)) {
+    place.gpu = own.index();
+  } else if (place.rank == 0) {
+    say(fmt::format("{} processes share the GPUs of this machine: rows between them go over the host",
+                    place.local_size));
+  }
+  agreement.emplace_back("GPUs", place.gpu < 0 ? "that are shared" : "of its own");
+}
+
 }  // namespace
+
+at::Device device_of_process(const std::string& name) {
+  const at::Device device = device_named(name);
+  const std::optional<Place> place = place_from_environment();
+  if (name != "cuda" || !place) return device;
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(place->local_rank % cuda_devices())};
+}
 
 void add_process_options(FieldTable& table, ProcessOptions& options) {
   table.add("processes", options.processes, {0, 1024},
@@ -39,7 +68,7 @@ void add_process_options(FieldTable& table, ProcessOptions& options) {
 
 std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreement& agreement,
                                      const GlobalOptions& global) {
-  const std::optional<Place> place = place_from_environment();
+  std::optional<Place> place = place_from_environment();
   if (place && options.processes > 0 && options.processes != place->size) {
     fail_usage(
         fmt::format("--processes {} does not go with the environment, by which this is one of {} "
@@ -52,6 +81,7 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
   if (!place) return alone();
   if (global.threads == 0) share_cores(place->local_size);
   Agreement all{{"qw", build_info().version}};
+  if (is_on_gpu(options)) give_gpu(*place, options.device, all);
   all.insert(all.end(), agreement.begin(), agreement.end());
   return join(*place, all, static_cast<double>(options.wait));
 }

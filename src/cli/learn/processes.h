@@ -12,8 +12,9 @@
 namespace qw::cli {
 
 struct ProcessOptions {
-  int64_t processes = 0;  // 0: those that are there
-  int64_t wait = 120;     // seconds
+  int64_t processes = 0;       // 0: those that are there
+  int64_t wait = 120;          // seconds
+  std::string device = "cpu";  // where they work; none of their options
 };
 void add_process_options(FieldTable& table, ProcessOptions& options);
 
@@ -26,6 +27,9 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
 // Those of a partition, of which each must have a part at least.
 std::unique_ptr<Comm> join_processes_of(const PartitionManifest& manifest, const ProcessOptions& options,
                                         const Agreement& agreement, const GlobalOptions& global);
+
+// "cuda": the GPU of this process, by its place on its machine. Throws as device_named() does.
+at::Device device_of_process(const std::string& name);
 
 // Every option of a training; where its data is may differ.
 Agreement agreement_on(const TrainRequest& request);

@@ -321,6 +321,8 @@ bool goes_by_parts(const TrainArguments& arguments, const std::string& partition
 void train_parts(const CLI::App& command, TrainArguments& arguments, const std::string& partition,
                  const GlobalOptions& global) {
   const PartitionManifest manifest = open_partition(partition);
+  const at::Device device = device_of_process(arguments.request.device);
+  arguments.processes.device = arguments.request.device;
   Agreement agreement = agreement_on(arguments.request);
   agreement.emplace_back("preset", arguments.preset.empty() ? "none" : arguments.preset);
   std::unique_ptr<Comm> comm = join_processes_of(manifest, arguments.processes, agreement, global);
@@ -344,7 +346,8 @@ void train_parts(const CLI::App& command, TrainArguments& arguments, const std::
                                        if (scaling.kind() != "none") say(scaling.summary());
                                      },
                                      progress,
-                                     Interrupt::happened};
+                                     Interrupt::happened,
+                                     device};
     std::optional<std::vector<RunResult>> results = train_partition(*comm, training);
     if (results) return *std::move(results);
     comm.reset();  // all have stopped, and none takes that for an error
@@ -360,8 +363,18 @@ Machine machine_of(const TrainArguments& arguments) {
   return machine_named(arguments.machine.empty() ? known_machines().front() : arguments.machine);
 }
 
+// Parts are planned for machines that need not be here.
+void refuse_device_of_plan(const TrainRequest& request) {
+  if (request.device == "cpu") return;
+  fail_usage(
+      fmt::format("qw train: a plan over parts is for the machines of --machine (for GPUs: h200), not "
+                  "for --device {}",
+                  request.device));
+}
+
 void plan_parts(const CLI::App& command, TrainArguments& arguments, const std::string& partition,
                 const GlobalOptions& global) {
+  refuse_device_of_plan(arguments.request);
   const int processes = count_processes(arguments.processes);
   const PartitionManifest manifest = open_partition(partition);
   require_parts(manifest, processes);
@@ -384,6 +397,7 @@ void plan_size(const CLI::App& command, const TrainArguments& arguments, const G
     fail_usage("qw train: --preset auto looks at the data, and size:... has none");
   if (const std::string joined = needs_joined_graph(arguments.request); !joined.empty())
     fail_usage(fmt::format("qw train: {} needs the joined graph; size:... is planned in parts", joined));
+  refuse_device_of_plan(arguments.request);
   const int processes = count_processes(arguments.processes);
   const PartedGraph graph = parted_graph(graph_size(size), processes);
   print_dry_run(graph, arguments.request, processes, machine_of(arguments), global.json);

@@ -45,11 +45,11 @@ int run(std::vector<std::string> words) {
 PYBIND11_MODULE(_cli, module) {
   module.def("run", &run, py::arg("words"));
 #if QW_HAS_NAMED_GROUPS
-  using Make = std::function<std::string(int rank, int size, const std::string& host, int port,
+  using Make = std::function<std::string(int rank, int size, int gpu, const std::string& host, int port,
                                          const std::string& prefix, const std::string& interface)>;
   module.def("set_group_maker", [](const Make& make) {
     qw::set_group_maker([make](const qw::Place& place, const std::string& interface) {
-      return make(place.rank, place.size, place.host, place.port, place.key_prefix, interface);
+      return make(place.rank, place.size, place.gpu, place.host, place.port, place.key_prefix, interface);
     });
   });
 #endif
