@@ -1,3 +1,4 @@
+// clang-format off: it would fill the lines of the example.
 // How an operator is written: one file, one body for tensors on the CPU and on a GPU.
 //
 //   at::Tensor scaled_backend(const at::Tensor& x, double factor) {
@@ -10,17 +11,20 @@
 //     });
 //     return result;
 //   }
-//   at::Tensor scaled_meta(const at::Tensor& x, double) { return at::empty_symint(x.sym_sizes(),
-//   x.options()); } QW_BACKENDS(library) { library.impl("scaled", scaled_backend); } QW_META(library) {
-//   library.impl("scaled", scaled_meta); } TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("scaled",
-//   scaled_autograd); } TORCH_LIBRARY_FRAGMENT(qw, library) { library.def("scaled(Tensor x, float factor) ->
-//   Tensor"); }
+//   at::Tensor scaled_meta(const at::Tensor& x, double) {
+//     return at::empty_symint(x.sym_sizes(), x.options());
+//   }
+//   QW_BACKENDS(library) { library.impl("scaled", scaled_backend); }
+//   QW_META(library) { library.impl("scaled", scaled_meta); }
+//   TORCH_LIBRARY_IMPL(qw, Autograd, library) { library.impl("scaled", scaled_autograd); }
+//   TORCH_LIBRARY_FRAGMENT(qw, library) { library.def("scaled(Tensor x, float factor) -> Tensor"); }
 //
 // What has no gradient says so with QW_NO_GRADIENT instead. torch.compile runs the function behind Autograd,
 // and what that calls, on tensors without numbers, whose sizes may be symbols: only backends look at sizes.
 // The name of an operator that is nobody's but ours begins with a _.
 //
 // With QW_CUDA_EMULATOR the kernels of CUDA run thread by thread on tensors of the CPU (tests/emulator).
+// clang-format on
 #pragma once
 
 #include <ATen/Functions.h>

@@ -90,8 +90,13 @@ class Pair:
 
     def text(self, rank, error=False):
         file = self.files[2 * rank + (1 if error else 0)]
-        file.seek(0)
-        return file.read()
+        return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode()  # the process writes where it was
+
+    def await_line(self, line):
+        """Until process 0 says this."""
+        while line not in self.text(0, True):
+            assert [process.poll() for process in self.processes] == [None, None], self.text(0, True)
+            time.sleep(0.1)
 
 
 NETWORK = ["bench", "network", "--json"]
@@ -122,13 +127,12 @@ def test_cut(qw, cable):
     """Each host names the other, whichever end of the cable is pulled."""
     for side in (0, 1):
         with Pair(qw, cable, *NETWORK, "--seconds", "1000") as pair:
-            time.sleep(6)
-            assert [process.poll() for process in pair.processes] == [None, None], pair.text(0, True)
+            pair.await_line("2 processes have met\n")
             cable.cut(side)
             codes = pair.end(MOST_TO_END)
             assert codes == [1, 1], codes
-            for rank in (0, 1):
-                line = rf"qw: process {1 - rank} \(machine \S*, id \d+\) has ended or [a-z ]*\n"
+            for rank, before in ((0, "2 processes have met\n"), (1, "")):
+                line = before + rf"qw: process {1 - rank} \(machine \S*, id \d+\) has ended or [a-z ]*\n"
                 assert re.fullmatch(line, pair.text(rank, True)), pair.text(rank, True)
         cable.mend(side)
 

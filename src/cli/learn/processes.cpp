@@ -83,7 +83,9 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
   Agreement all{{"qw", build_info().version}};
   if (is_on_gpu(options)) give_gpu(*place, options.device, all);
   all.insert(all.end(), agreement.begin(), agreement.end());
-  return join(*place, all, static_cast<double>(options.wait));
+  std::unique_ptr<Comm> comm = join(*place, all, static_cast<double>(options.wait));
+  if (place->rank == 0 && place->size > 1) say(fmt::format("{} processes have met", place->size));
+  return comm;
 }
 
 void require_parts(const PartitionManifest& manifest, int64_t processes) {
