@@ -6,7 +6,8 @@
 For every graph and seed: one `qw fit`, and one `qw train` of every network with its default options (cross-entropy, or
 squared error, and QW), of the presets of that graph, and the linear baseline, all on the same stratified split. What is
 done is kept in --out, and a repeated command does the rest. --cores divides the machine: every fit and training gets so
-many, as many side by side as there are. The table goes to standard output.
+many, as many side by side as there are. The table goes to standard output. With a GPU the networks can be trained there
+while the fits run on the host: --only fits, and beside it --only networks --device cuda, and then the table without both.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
 def run_all(arguments: argparse.Namespace) -> None:
     todo: queue.Queue[Job] = queue.Queue()
     for job in sorted(jobs(arguments), key=lambda job: (-job.cost, job.graph != "photo")):
-        if not job.file(arguments.out).exists():
+        is_fit = job.name.startswith(FIT)
+        wanted = arguments.only is None or (arguments.only == "fits") == is_fit
+        if wanted and not job.file(arguments.out).exists():
             todo.put(job)
 
     def work(first: int) -> None:
@@ -153,10 +156,12 @@ def main() -> None:
     parser.add_argument("--time", default="3m")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", choices=["fits", "networks"], help="train these, and print no table")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     run_all(arguments)
-    print(table(arguments))
+    if arguments.only is None:
+        print(table(arguments))
 
 
 if __name__ == "__main__":

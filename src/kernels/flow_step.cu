@@ -158,7 +158,10 @@ struct FlowStep {
     if (view.cost_share != nullptr) {
       const T share = __ldg(view.cost_share);
 #pragma unroll
-      for (int k = 0; k < 4; ++k) extra[k] -= share * zero_where(flow[k] == 0, copysign(cost[k], flow[k]));
+      for (int k = 0; k < 4; ++k) {
+        cost[k] *= share;
+        extra[k] -= zero_where(flow[k] == 0, copysign(cost[k], flow[k]));
+      }
     }
     T size = 0;
 #pragma unroll

@@ -28,8 +28,9 @@ struct FlowView {
   T* second_moment;   // [edges, width]
   const T* residual;  // null or [nodes, width]
   const T* extra;     // null or [edges, width]
-  const T*
-      cost_share;  // null or [1]: so much of cost * sign(flow) is in `extra`, and no part of the gradient
+  // Null, or [1]: a weight of the whole loss. Costs are so much of `costs`, and cost * sign(flow) is in
+  // `extra`, as autograd has it.
+  const T* cost_share;
   const int32_t* heads;
   const int32_t* tails;
   const T* costs;  // null or [edges]

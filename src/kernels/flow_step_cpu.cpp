@@ -16,6 +16,11 @@ namespace {
 constexpr int64_t kElements = 1024;             // worked on together: those of a few edges
 constexpr int64_t kElementsPerBlock = 1 << 13;  // whose statistics are summed apart
 
+template <class T>
+T share_of(const FlowView<T>& view) {
+  return view.cost_share == nullptr ? T{1} : *view.cost_share;
+}
+
 // What is known of a few edges, element by element.
 template <class T>
 struct Buffers {
@@ -23,7 +28,9 @@ struct Buffers {
   std::vector<T> size;  // of every few edges of a block together, so that they are added up once for a block
 
   explicit Buffers(const FlowView<T>& view)
-      : gradient(std::max(view.width, kElements)), cost(gradient.size(), T{1}), size(gradient.size()) {}
+      : gradient(std::max(view.width, kElements)),
+        cost(gradient.size(), share_of(view)),
+        size(gradient.size()) {}
 };
 
 // The difference of the residual along edges [begin, end).
@@ -44,20 +51,18 @@ QW_INLINE void gather_differences(const FlowView<T>& view, int64_t begin, int64_
       });
 }
 
-// What is in `extra` for edges [begin, end), without the cost's share of it.
+// What is in `extra` for edges [begin, end), without what is of the cost there.
 template <class T>
 QW_INLINE void add_extra(const FlowView<T>& view, int64_t begin, int64_t end, const T* __restrict cost,
                          T* __restrict to) {
   const int64_t size = (end - begin) * view.width;
   const T* __restrict extra = view.extra + begin * view.width;
   const T* __restrict flow = view.flow + begin * view.width;
-  const T share = view.cost_share == nullptr ? T{0} : *view.cost_share;
-  if (share == 0) {
+  if (view.cost_share == nullptr) {
     for (int64_t i = 0; i < size; ++i) to[i] += extra[i];
   } else {
-    for (int64_t i = 0; i < size; ++i) {
-      to[i] += extra[i] - share * zero_where(flow[i] == 0, std::copysign(cost[i], flow[i]));
-    }
+    for (int64_t i = 0; i < size; ++i)
+      to[i] += extra[i] - zero_where(flow[i] == 0, std::copysign(cost[i], flow[i]));
   }
 }
 
@@ -67,7 +72,7 @@ QW_INLINE void gather(const FlowView<T>& view, int64_t begin, int64_t end, T* __
                       T* __restrict cost) {
   if (view.costs != nullptr) {
     for (int64_t e = begin; e < end; ++e) {
-      std::fill_n(cost + (e - begin) * view.width, view.width, view.costs[e]);
+      std::fill_n(cost + (e - begin) * view.width, view.width, share_of(view) * view.costs[e]);
     }
   }
   if (view.residual != nullptr) {

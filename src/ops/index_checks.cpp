@@ -19,6 +19,9 @@ struct Known {
   int64_t low = 0, high = 0;  // low > high: offsets that end with `high`
 };
 
+// Memory that torch did not make, of numpy or shared with other processes, changes without its knowledge.
+bool has_foreign_memory(const at::Tensor& tensor) { return tensor.storage().allocator() == nullptr; }
+
 class KnownIndices {
  public:
   bool has(const at::Tensor& index, int64_t low, int64_t high) const {
@@ -29,7 +32,7 @@ class KnownIndices {
   }
 
   void add(const at::Tensor& index, int64_t low, int64_t high) {
-    if (index.is_inference()) return;
+    if (index.is_inference() || has_foreign_memory(index)) return;
     if (known_.size() >= most_) forget_the_gone();
     std::vector<Known>& here = known_[index.data_ptr()];
     std::erase_if(here, [&](const Known& known) {

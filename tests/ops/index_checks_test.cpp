@@ -67,6 +67,16 @@ TEST(IndexChecks, NobodyCountsChangesOfInferenceTensors) {
             "op: columns must be in [0, 3), got 9 at place 0");
 }
 
+// As numpy's is.
+TEST(IndexChecks, MemoryOfOthersIsLookedAtEveryTime) {
+  std::vector<int32_t> memory{0, 2, 1};
+  const at::Tensor index = ::at::from_blob(memory.data(), {3}, at::kInt);
+  ops::check_entries("op", "columns", index, 0, 3);
+  memory[1] = 9;
+  EXPECT_EQ(refusal([&] { ops::check_entries("op", "columns", index, 0, 3); }),
+            "op: columns must be in [0, 3), got 9 at place 1");
+}
+
 // Every index of every operator, one entry too far.
 TEST(IndexChecks, NoOperatorReadsPastTheEnd) {
   const test::Sparse matrix = sparse_matrix(3, 3, 1.0, at::kFloat);

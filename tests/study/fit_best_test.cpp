@@ -140,6 +140,11 @@ TEST(FitBest, OtherOptionsDoNotGoOnInAFolder) {
   EXPECT_THROW(fit_best(data, options, folder.path()), TrainingStopped);
   EXPECT_THAT([&] { fit_best(data, {.trials = 5, .seed = 3}, folder.path()); },
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("was made with other options")));
+  for (const FitBestOptions& other :
+       {FitBestOptions{.trials = 6, .seed = 2}, FitBestOptions{.seconds = 9, .seed = 2}}) {
+    EXPECT_THAT([&] { fit_best(data, other, folder.path()); },
+                ::testing::ThrowsMessage<Error>(::testing::HasSubstr("was made with other options")));
+  }
   Dataset changed = data;
   changed.targets.classes[0] = (changed.targets.classes[0] + 1) % 3;
   options.progress = {};
@@ -183,6 +188,16 @@ TEST(FitBest, LearnsValuesAndSeveralLabels) {
   data.targets.values = labels;
   data.targets.names = {"a", "b"};
   EXPECT_EQ(fit_best(data, {.trials = 6}, other.path()).validation.at(0).first, "macro_f1");
+}
+
+// R2 of one value is none.
+TEST(FitBest, WhatCannotBeMeasuredIsALine) {
+  Dataset data = small_data();
+  data.targets = value_targets(std::vector<double>(120, 3.0));
+  data.splits.clear();
+  const test::TemporaryFolder folder;
+  EXPECT_THAT(test::error_of([&] { fit_best(data, {.trials = 3}, folder.path()); }),
+              ::testing::StartsWith("no training went well: "));
 }
 
 TEST(FitBest, DataWithoutLabelsIsRefused) {

@@ -133,6 +133,19 @@ TEST(FitSelection, VotesMakeUpForEachOther) {
   EXPECT_LT(best_alone(judge, predicted), 3u);
 }
 
+// The second and the third are far behind, and no vote of theirs is of use.
+TEST(FitSelection, WhoIsFarBehindDoesNotSpeak) {
+  const Judge judge(two_classes(30), first_nodes(30), "auto");
+  std::vector<double> right, wrong;
+  for (int i = 0; i < 30; ++i) {
+    const double first = i % 2 == 0 ? 0.6 : 0.4;
+    right.insert(right.end(), {first, 1 - first});
+    wrong.insert(wrong.end(), {i % 2 == 0 ? 0.0 : 1.0, i % 2 == 0 ? 1.0 : 0.0});
+  }
+  const std::vector<double> weights = select_ensemble(judge, {wrong, right, wrong});
+  EXPECT_THAT(weights, ::testing::ElementsAre(0.0, 1.0, 0.0));
+}
+
 TEST(FitSelection, OneCandidateSpeaksAlone) {
   const Judge judge(two_classes(4), first_nodes(4), "auto");
   EXPECT_THAT(select_ensemble(judge, {{1, 0, 0, 1, 1, 0, 0, 1}}), ::testing::ElementsAre(1.0));
@@ -229,7 +242,7 @@ TEST(FitVerdicts, FeaturesMadeFromTheGraphAreNoAnswer) {
 TEST(FitFinalists, SidesOfQuestionsAreJudgedHoweverFarBehind) {
   std::vector<Candidate> all;
   for (int k = 0; k < 40; ++k) all.push_back(named("gcn", Variant::kPlain, k));
-  all.push_back(named("gat", Variant::kProximal, 7));          // 40
+  all.push_back(named("gat", Variant::kQw, 7));                // 40
   all.push_back(named("linear"));                              // 41
   all.push_back(named("gat", Variant::kPlain, 8));             // 42: stands for nothing
   all.push_back(named("mlp"));                                 // 43
@@ -247,8 +260,8 @@ TEST(FitFinalists, SidesOfQuestionsAreJudgedHoweverFarBehind) {
 
 TEST(FitVerdicts, ComparesTheSameNetworkWithAndWithout) {
   const Judge judge(two_classes(40), first_nodes(40), "auto");
-  const std::vector<Candidate> candidates{named("gcn", Variant::kProximal, 1),
-                                          named("gcn", Variant::kPlain, 1), named("gcn", Variant::kPlain, 2)};
+  const std::vector<Candidate> candidates{named("gcn", Variant::kQw, 1), named("gcn", Variant::kPlain, 1),
+                                          named("gcn", Variant::kPlain, 2)};
   const std::vector<double> right = says_all(40, true), wrong = says_all(40, false);
   const std::vector<FitVerdict> verdicts = make_verdicts(
       judge, two_groups(40), {{&candidates[0], right}, {&candidates[1], wrong}, {&candidates[2], right}});
@@ -256,6 +269,21 @@ TEST(FitVerdicts, ComparesTheSameNetworkWithAndWithout) {
   EXPECT_EQ(verdicts[0].question, "does QW help?");
   EXPECT_EQ(verdicts[0].answer, "yes");
   EXPECT_EQ(verdicts[0].difference, 1);
+}
+
+// It might have won with more time; that it won with less counts.
+TEST(FitVerdicts, WhoWasCutOffCannotLose) {
+  const Judge judge(two_classes(2000), first_nodes(2000), "auto");
+  const Candidate gcn = named("gcn"), mlp = named("mlp");
+  const std::vector<double> right = says_all(2000, true), wrong = says_all(2000, false);
+  const auto verdict = [&](const JudgedCandidate& with, const JudgedCandidate& without) {
+    return make_verdicts(judge, two_groups(2000), {with, without}).at(0);
+  };
+  EXPECT_EQ(verdict({&gcn, wrong, true}, {&mlp, right}).answer, "undecided");
+  EXPECT_EQ(verdict({&gcn, wrong, true}, {&mlp, right}).candidate, gcn.name() + ", cut off");
+  EXPECT_EQ(verdict({&gcn, right, true}, {&mlp, wrong}).answer, "yes");
+  EXPECT_EQ(verdict({&gcn, right}, {&mlp, wrong, true}).answer, "undecided");
+  EXPECT_EQ(verdict({&gcn, wrong}, {&mlp, right, true}).answer, "no");
 }
 
 Split all_but(int64_t nodes, int64_t test) {
@@ -319,6 +347,8 @@ TEST(FitLeakage, CopiesAmongTestNodesAreCounted) {
   const std::vector<std::string> warnings = leakage_warnings(data, all_but(10, 3));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], ::testing::StartsWith("3 of 3 test nodes are copies"));
+  data.made_features = true;  // twins in the graph have the same, whatever they are
+  EXPECT_THAT(leakage_warnings(data, all_but(10, 3)), ::testing::IsEmpty());
 }
 
 TEST(FitPortfolio, HasEveryFamilyAndDrawsTheSameSamplesAgain) {
@@ -341,6 +371,52 @@ TEST(FitPortfolio, HasEveryFamilyAndDrawsTheSameSamplesAgain) {
     }
   }
   EXPECT_FALSE(portfolio.sample("label-propagation", 1000));
+}
+
+// All that is tried can be asked of a training, of every task.
+TEST(FitPortfolio, OptionsAreThoseOfTheTask) {
+  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression}) {
+    Dataset data = test::tiny_data();
+    data.targets.task = task;
+    if (task != Task::kClassification) {
+      data.targets.values.assign(45, 1.0);
+      data.targets.width = 1;
+      data.targets.classes.clear();
+    }
+    const Portfolio portfolio(data, first_nodes(45), 7);
+    std::vector<Candidate> all = portfolio.first();
+    for (const Candidate& candidate : portfolio.first()) {
+      for (int64_t number = 0; number < 20; ++number) {
+        if (auto sampled = portfolio.sample(candidate.family, number)) all.push_back(*sampled);
+      }
+    }
+    const std::vector<Candidate> proven = portfolio.proven();
+    all.insert(all.end(), proven.begin(), proven.end());
+    for (const Candidate& candidate : all) {
+      TrainRequest request;
+      EXPECT_NO_THROW(set_options(request, candidate.options, "")) << candidate.name();
+      EXPECT_FALSE(request.learn.balanced && task != Task::kClassification) << candidate.name();
+    }
+  }
+}
+
+TEST(FitPortfolio, EveryVariantIsOfItsPlainNetwork) {
+  const Dataset data = test::tiny_data();
+  const Portfolio portfolio(data, first_nodes(45), 7);
+  size_t variants = 0;
+  for (const Candidate& plain : portfolio.first()) {
+    if (plain.variant != Variant::kPlain) continue;
+    std::set<std::string> names{plain.name()};
+    for (const Candidate& variant : portfolio.variants_of(plain)) {
+      EXPECT_TRUE(names.insert(variant.name()).second) << variant.name();
+      EXPECT_TRUE(is_same_network(variant, plain)) << variant.name();
+      EXPECT_EQ(portfolio.plain_of(variant), plain) << variant.name();
+      TrainRequest request;
+      EXPECT_NO_THROW(set_options(request, variant.options, "")) << variant.name();
+      ++variants;
+    }
+  }
+  EXPECT_GT(variants, 30u);
 }
 
 }  // namespace

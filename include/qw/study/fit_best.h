@@ -74,7 +74,7 @@ struct RankedCandidate {
 struct FitVerdict {
   std::string question;   // "does the graph help?"
   std::string answer;     // yes, no (it brings less than half a point for sure) or undecided
-  std::string candidate;  // who stands for it
+  std::string candidate;  // who stands for it; "..., cut off" where time ended its training
   std::string against;    // and who against
   double difference = 0;  // in the metric of `measure`
   double half_width = 0;  // of the 95 % interval

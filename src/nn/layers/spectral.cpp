@@ -21,11 +21,13 @@ std::vector<double> chebyshev_coefficients(int64_t k, const std::function<double
   return coefficients;
 }
 
+at::Tensor dropped(const ModelInput& input, double dprate, const at::Tensor& x) {
+  return dropout(x, input.training ? dprate : 0.0, dropout_key(input, DropoutPlace::kPropagation));
+}
+
 at::Tensor propagate(const ModelInput& input, double dprate, const PropagationMatrix& matrix,
                      const at::Tensor& coefficients, const at::Tensor& x) {
-  const double p = input.training ? dprate : 0.0;
-  const at::Tensor kept = dropout(x, p, dropout_key(input, DropoutPlace::kPropagation));
-  return chebyshev_filter(matrix.pattern, matrix.values, coefficients, kept);
+  return chebyshev_filter(matrix.pattern, matrix.values, coefficients, dropped(input, dprate, x));
 }
 
 PassMemory filter_memory(const Perceptron& perceptron, int64_t k, int64_t columns, bool self_loops,

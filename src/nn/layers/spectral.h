@@ -11,7 +11,10 @@ namespace qw {
 // k + 1 Chebyshev nodes, where it is exact.
 std::vector<double> chebyshev_coefficients(int64_t k, const std::function<double(double)>& polynomial);
 
-// dropout by `dprate`, then the filter.
+// What is propagated of x: without a share of `dprate` in training.
+at::Tensor dropped(const ModelInput& input, double dprate, const at::Tensor& x);
+
+// The same, then the filter.
 at::Tensor propagate(const ModelInput& input, double dprate, const PropagationMatrix& matrix,
                      const at::Tensor& coefficients, const at::Tensor& x);
 

@@ -3,9 +3,18 @@
 // that is the polynomial sum_{k<K} alpha (1 - alpha)^k M^k + (1 - alpha)^K M^K of M, applied to h.
 #include "nn/layers/spectral.h"
 #include "nn/tensors.h"
+#include "qw/ops/spmm.h"
 
 namespace qw {
 namespace {
+
+// Of a matrix that is not symmetric, Chebyshev polynomials grow with their degree, and what they sum up to
+// drowns in rounding: beyond this degree it is iterated as it stands.
+constexpr int64_t kMostOfAnyMatrix = 10;
+
+bool is_symmetric(const SparsePattern& pattern) {
+  return pattern.order.numel() == 0 && !pattern.transposed_values.defined();
+}
 
 class Appnp : public Model {
  public:
@@ -13,7 +22,9 @@ class Appnp : public Model {
       : Model(seed, tensors),
         perceptron_(parameters_, shape, options),
         columns_(shape.outputs),
-        dprate_(options.dprate) {
+        dprate_(options.dprate),
+        k_(options.k),
+        alpha_(options.alpha) {
     const auto iterate = [&](double x) {
       double z = 1.0;
       for (int64_t k = 0; k < options.k; ++k) z = (1.0 - options.alpha) * x * z + options.alpha;
@@ -23,8 +34,15 @@ class Appnp : public Model {
   }
 
   at::Tensor forward(const ModelInput& input) override {
-    return propagate(input, dprate_, input.graph.with_self_loops(input.edge_weights), coefficients_,
-                     perceptron_.forward(input));
+    const PropagationMatrix matrix = input.graph.with_self_loops(input.edge_weights);
+    const at::Tensor predicted = perceptron_.forward(input);
+    if (k_ <= kMostOfAnyMatrix || is_symmetric(matrix.pattern))
+      return propagate(input, dprate_, matrix, coefficients_, predicted);
+    const at::Tensor kept = dropped(input, dprate_, predicted);
+    at::Tensor z = kept;
+    for (int64_t k = 0; k < k_; ++k)
+      z = (1.0 - alpha_) * spmm(matrix.pattern, matrix.values, z) + alpha_ * kept;
+    return z;
   }
 
   PassMemory pass_memory(bool edge_weights) const override {
@@ -35,6 +53,8 @@ class Appnp : public Model {
   Perceptron perceptron_;
   int64_t columns_;
   double dprate_;
+  int64_t k_;
+  double alpha_;
   at::Tensor coefficients_;  // of the Chebyshev polynomials of M, [K + 1]
 };
 

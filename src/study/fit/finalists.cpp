@@ -98,7 +98,7 @@ Finalists::Finalists(const Dataset& dataset, const Race& race, const std::string
 std::vector<FitVerdict> Finalists::verdicts() const {
   std::vector<JudgedCandidate> judged;
   for (size_t k = 0; k < places_.size(); ++k)
-    judged.push_back({&race_.candidates()[places_[k]], predicted_[k]});
+    judged.push_back({&race_.candidates()[places_[k]], predicted_[k], race_.cut_off(places_[k], folds_)});
   std::vector<int> groups;
   const RandomStream random(1, 0);
   for (int64_t fold = 0; fold < folds_; ++fold) {

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -167,7 +169,7 @@ class Assembly {
         measure_coverage(dataset_.targets, test, ensemble.predicted(), ensemble.calibration(), *sets);
     Predictions predictions(dataset_, dataset_.targets, ensemble.scores(), ensemble.calibration(), sets,
                             ensemble.parts());
-    predictions.use_ensemble(ensemble.mean(), ensemble.spread());
+    if (members_.runs.size() > 1) predictions.use_ensemble(ensemble.mean(), ensemble.spread());
     write_file_atomically(folder_ / "predictions.csv", predictions.csv());
   }
 
@@ -256,30 +258,39 @@ void add_verdicts(const Dataset& dataset, const Race& race, const Finalists& fin
   if (curve.verdict) result.verdicts.push_back(std::move(*curve.verdict));
 }
 
+void require_result(const Race& race) {
+  for (size_t k = 0; k < race.candidates().size(); ++k) {
+    if (race.folds_of(k) > 0) return;
+  }
+  const std::string error = race.first_error();
+  fail(error.empty() ? "no training came to an end in this time; give it more with --time"
+                     : "no training went well: " + error);
+}
+
 // What came out of the same call before.
-FitBestResult finished_result(const Race& race, const FitBestOptions& options,
-                              const std::filesystem::path& folder) {
+FitBestResult finished_result(const FitBestOptions& options, const std::filesystem::path& folder) {
   FitBestResult result = fit_result_from_json(read_json(folder / "fit.json"));
   const bool same = result.trials_asked == options.trials &&
                     (options.trials > 0 || result.seconds_asked == options.seconds);
-  if (same && result.coverage_asked != options.coverage) {
+  if (!same || !std::filesystem::exists(folder / "search" / "trials.json")) {
+    fail(fmt::format("{} is finished already; choose another --out, or look at it with qw eval {}",
+                     folder.string(), folder.string()));
+  }
+  if (result.coverage_asked != options.coverage) {
     fail_usage(
         fmt::format("{} is finished, with sets for a coverage of {:g}; qw predict {} --coverage {:g} gives "
                     "others",
                     folder.string(), result.coverage_asked, folder.string(), options.coverage));
   }
-  if (!same || race.trials().empty()) {
-    fail(fmt::format("{} is finished already; choose another --out, or look at it with qw eval {}",
-                     folder.string(), folder.string()));
-  }
-  remove_models(race);
   return result;
 }
 
 }  // namespace
 
-FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
+FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& asked,
                        const std::filesystem::path& folder) {
+  const auto begin = std::chrono::steady_clock::now();
+  FitBestOptions options = asked;
   if (dataset.targets.task == Task::kNone || dataset.targets.labelled() == 0)
     fail(fmt::format("{}: no node has a label to learn from", dataset.name));
   find_metric(dataset.targets.task, options.metric);
@@ -293,17 +304,23 @@ FitBestResult fit_best(const Dataset& dataset, const FitBestOptions& options,
   const Split given = split_of(request, dataset, 0);
   const auto seed = static_cast<uint32_t>(seed_of_run(request, 0));
   const std::vector<Split> folds = make_folds(dataset.targets, given, seed);
-  const bool finished = std::filesystem::exists(folder / "fit.json");
+  std::optional<FitBestResult> done;
+  if (std::filesystem::exists(folder / "fit.json")) done = finished_result(options, folder);
   const std::unique_ptr<SharedTrials> shared =
-      finished || options.store.empty() ? nullptr : open_shared_trials(dataset, options);
+      done || options.store.empty() ? nullptr : open_shared_trials(dataset, options);
+  options.spent += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Race race(dataset, folds, options, folder, shared.get());
-  if (finished) return finished_result(race, options, folder);
+  if (done) {
+    remove_models(race);
+    return *std::move(done);
+  }
+  std::vector<std::string> warnings = leakage_warnings(dataset, given);  // in the time, as all else
   race.run();
   FitBestResult result;
   result.seconds_asked = options.trials > 0 ? 0 : options.seconds;
   result.trials_asked = options.trials;
-  result.warnings = leakage_warnings(dataset, given);
-  if (race.trials_done() == 0) fail("no training came to an end in this time; give it more with --time");
+  result.warnings = std::move(warnings);
+  require_result(race);
   const Finalists finalists(dataset, race, options.metric, common_folds(race));
   const Choice choice = choose(finalists);
   Assembly(dataset, options, race, finalists, choice, folder).write(result);

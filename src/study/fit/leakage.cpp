@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/text.h"
+#include "qw/core/parallel.h"
 #include "study/fit/folds.h"
 
 namespace qw {
@@ -16,6 +17,7 @@ constexpr double kManyCopies = 0.02;     // of the test nodes
 constexpr double kGivenAway = 0.99;      // F1 of one feature alone, or its correlation
 constexpr double kMostOfOneClass = 0.9;  // a class that nearly all have is no secret
 constexpr size_t kFewestOfClass = 10;
+constexpr size_t kMostWarnings = 5;
 constexpr size_t kMostNodes = 5000;  // that are looked at
 constexpr size_t kMostBins = 16,
                  kNodesPerBin = 20;  // of a feature's values: few would tell a class by chance
@@ -36,11 +38,12 @@ class Mixer {
   uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
-// Equal for nodes with the same features, neighbours and label; 0 for those that have no edges.
+// Equal for nodes with the same features, neighbours and label; 0 for those that have no edges or no features
+// of their own.
 uint64_t print_of(const Dataset& dataset, NodeId node) {
   const auto& in = dataset.graph.in();
   const int64_t begin = in.offsets[node], end = in.offsets[node + 1];
-  if (begin == end) return 0;
+  if (begin == end || dataset.made_features) return 0;  // twins in the graph are twins in what it made
   Mixer mixer;
   for (int64_t k = begin; k < end; ++k) mixer.add(in.neighbours[k]);
   const Features& features = dataset.features;
@@ -195,20 +198,24 @@ void warn_of_features(const Dataset& dataset, std::vector<NodeId> nodes, std::ve
     if (!classes) values.push_back(targets.values[node]);
   }
   const Columns columns(dataset.features, nodes);
-  for (int64_t column = 0; column < dataset.features.columns; ++column) {
-    const std::vector<float> feature = columns[column];
-    const std::string name = quoted_name(dataset.features, column);
-    const int32_t told = classes ? class_told(feature, truth, targets.width) : -1;
-    if (told >= 0) {
-      warnings.push_back(fmt::format(
-          "feature {} alone tells class {}: was it made from the label? --drop leaves it out", name,
-          targets.names.empty() ? fmt::format("{}", told) : in_quotes(targets.names[told])));
-    } else if (!classes && std::abs(correlation(feature, values)) > kGivenAway) {
-      warnings.push_back(fmt::format(
-          "feature {} is nearly the value itself: was it made from it? --drop leaves it out", name));
+  std::vector<std::string> found(dataset.features.columns);
+  parallel_for(dataset.features.columns, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t column = begin; column < end; ++column) {
+      const std::vector<float> feature = columns[column];
+      const std::string name = quoted_name(dataset.features, column);
+      const int32_t told = classes ? class_told(feature, truth, targets.width) : -1;
+      if (told >= 0) {
+        found[column] = fmt::format(
+            "feature {} alone tells class {}: was it made from the label? --drop leaves it out", name,
+            targets.names.empty() ? fmt::format("{}", told) : in_quotes(targets.names[told]));
+      } else if (!classes && std::abs(correlation(feature, values)) > kGivenAway) {
+        found[column] = fmt::format(
+            "feature {} is nearly the value itself: was it made from it? --drop leaves it out", name);
+      }
     }
-    constexpr size_t kMostWarnings = 5;
-    if (warnings.size() >= kMostWarnings) return;
+  });
+  for (std::string& warning : found) {
+    if (!warning.empty() && warnings.size() < kMostWarnings) warnings.push_back(std::move(warning));
   }
 }
 

@@ -30,24 +30,23 @@ std::vector<Choices> space_of(const std::string& family) {
     return {{"propagation_alpha", {0.9, 0.5, 0.7, 0.99}}, {"propagation_steps", {50, 5, 10}}};
   if (family == "linear")
     return {{"lr", {kRateOfLinear, 0.01}}, {"weight_decay", {0.0005, 0.0, 0.00005, 0.005}}};
-  std::vector<Choices> space{{"lr", {0.01, 0.003, 0.03}},
-                             {"weight_decay", {0.0005, 0.0, 0.00005, 0.005}},
-                             {"dropout", {0.5, 0.2, 0.7}},
-                             {"norm", {"none", "layer", "batch"}},
-                             {"balanced", {false, false, true}}};
+  std::vector<Choices> space{
+      {"lr", {0.01, 0.05, 0.003, 0.05}},    {"weight_decay", {0.0005, 0.0, 0.00005, 0.005, 0.0}},
+      {"dropout", {0.5, 0.2, 0.7}},         {"patience", {kPatience, 3 * kPatience}},
+      {"norm", {"none", "layer", "batch"}}, {"balanced", {false, false, true}}};
   const auto add = [&](const char* option, Json values) { space.push_back({option, std::move(values)}); };
   if (family == "gcn" || family == "gat" || family == "gin" || family == "graphsage" || family == "mlp") {
     add("layers", {2, 3, 4});
     add("residual", {false, true});
   }
-  add("hidden", family == "gat" ? Json{kHiddenOfHeads, 16, 32} : Json{64, 128, 256});
+  add("hidden", family == "gat" ? Json{kHiddenOfHeads, 16, 32, 64} : Json{64, 128, 256});
   if (family == "appnp") {
-    add("alpha", {0.1, 0.2, 0.5});
+    add("alpha", {0.1, 0.2, 0.5, 0.9});
     add("k", {10, 5});
   }
   if (family == "bernnet" || family == "chebnetii") {
-    add("dprate", {0.0, 0.5});
-    add("filter_lr", {0.01, 0.05});
+    add("dprate", {0.0, 0.5, 0.6, 0.9});
+    add("filter_lr", {0.01, 0.05, 0.001});
     add("k", {10, 5});
   }
   return space;
@@ -60,7 +59,7 @@ std::string model_of(const std::string& family) {
 
 const char* suffix(Variant variant) {
   switch (variant) {
-    case Variant::kProximal:
+    case Variant::kQw:
       return " + QW";
     case Variant::kEdgeWeights:
       return " + edge weights";
@@ -72,7 +71,27 @@ const char* suffix(Variant variant) {
   return "";
 }
 
+// What a variant adds to a plain network, and its solver.
+const std::vector<std::string> kOfVariants{"solver", "edge_weights", "lambda", "flow_lr",
+                                           "flow_weight_decay"};
+
+bool is_of(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Json network_of(const Candidate& candidate) {
+  Json options = candidate.options;
+  for (const std::string& name : kOfVariants) options.erase(name);
+  return options;
+}
+
+bool is_network(const std::string& family) { return family != "label-propagation" && family != "linear"; }
+
 }  // namespace
+
+bool is_same_network(const Candidate& one, const Candidate& other) {
+  return network_of(one) == network_of(other);
+}
 
 nlohmann::ordered_json to_json(const Candidate& candidate) {
   return {{"family", candidate.family},
@@ -84,9 +103,10 @@ nlohmann::ordered_json to_json(const Candidate& candidate) {
 std::string Candidate::name() const {
   std::vector<std::string> parts;
   for (const auto& [option, value] : options.items()) {
-    static const std::vector<std::string> kSaid{"model",    "solver",       "select",
-                                                "patience", "edge_weights", "flow_weight_decay"};
-    if (std::find(kSaid.begin(), kSaid.end(), option) != kSaid.end()) continue;
+    static const std::vector<std::string> kShownElsewhere{"model", "select", "edge_weights",
+                                                          "flow_weight_decay"};
+    if (is_of(kShownElsewhere, option) || (option == "solver" && value != "badmm")) continue;
+    if (option == "patience" && value == kPatience) continue;
     if (family == "linear" && (option == "layers" || option == "dropout" || value == kRateOfLinear)) continue;
     if (family == "gat" && value == kHiddenOfHeads) continue;
     std::string words = option;
@@ -108,19 +128,18 @@ Portfolio::Portfolio(const Dataset& dataset, const std::vector<NodeId>& labelled
 }
 
 Candidate Portfolio::make(const std::string& family, Json options) const {
-  const bool values = task_ == Task::kRegression;
-  Json all{{"model", model_of(family)}, {"solver", values ? "mse" : "ce"}};
+  Json all{{"model", model_of(family)}, {"solver", plain_solver()}};
   if (family == "label-propagation") {
     all["solver"] = "label-propagation";
   } else {
     all["select"] = "metric";
     all["patience"] = kPatience;
-    if (values && family != "linear") all["dropout"] = 0.0;
+    if (task_ == Task::kRegression && family != "linear") all["dropout"] = 0.0;
   }
   if (family == "gat") all["hidden"] = kHiddenOfHeads;
   if (family == "linear") all.update(Json{{"layers", 1}, {"dropout", 0.0}, {"lr", kRateOfLinear}});
   all.update(options);
-  if (values) all.erase("balanced");
+  if (task_ != Task::kClassification) all.erase("balanced");
   return {family, Variant::kPlain, all};
 }
 
@@ -157,21 +176,38 @@ std::optional<Candidate> Portfolio::sample(const std::string& family, int64_t nu
   return make(family, options);
 }
 
+std::vector<Candidate> Portfolio::proven() const {
+  const auto qw = [&](const std::string& family, const Json& network, const Json& flow) {
+    Candidate candidate = *with(make(family, network), Variant::kQw);
+    candidate.options.update(flow);
+    return candidate;
+  };
+  if (alike_) {
+    return {make("gat", {{"lr", 0.05}, {"hidden", 64}}), make("appnp", {{"lr", 0.05}, {"alpha", 0.2}}),
+            make("graphsage", {{"lr", 0.05}, {"weight_decay", 0.0}})};
+  }
+  return {make("chebnetii", {{"lr", 0.05}, {"weight_decay", 0.0}, {"dprate", 0.6}}),
+          make("bernnet", {{"lr", 0.05}, {"dprate", 0.5}, {"filter_lr", 0.002}}),
+          qw("gin", {{"lr", 0.001}, {"weight_decay", 0.0}},
+             {{"solver", "badmm"}, {"lambda", 0.1}, {"flow_lr", 0.001}}),
+          qw("gcn", {{"lr", 0.05}, {"weight_decay", 0.0}}, {{"solver", "badmm"}, {"flow_lr", 0.002}})};
+}
+
 std::optional<Candidate> Portfolio::with(const Candidate& candidate, Variant variant) const {
-  const bool has_network = candidate.family != "label-propagation" && candidate.family != "linear";
-  if (candidate.variant != Variant::kPlain || !has_network) return std::nullopt;
+  if (candidate.variant != Variant::kPlain || !is_network(candidate.family)) return std::nullopt;
+  const bool has_edges = candidate.family != "mlp";
   Candidate made = candidate;
   made.variant = variant;
   made.repeat = 0;
   switch (variant) {
     case Variant::kPlain:
       break;
-    case Variant::kProximal:
-      if (candidate.family == "mlp") return std::nullopt;
+    case Variant::kQw:
+      if (!has_edges) return std::nullopt;
       made.options["solver"] = "proximal";
       break;
     case Variant::kEdgeWeights:
-      if (candidate.family == "mlp") return std::nullopt;
+      if (!has_edges) return std::nullopt;
       made.options.update(Json{{"solver", "bregman"}, {"edge_weights", true}, {"flow_weight_decay", 0.0005}});
       break;
     case Variant::kCorrectAndSmooth:
@@ -180,6 +216,34 @@ std::optional<Candidate> Portfolio::with(const Candidate& candidate, Variant var
       break;
   }
   return made;
+}
+
+std::vector<Candidate> Portfolio::variants_of(const Candidate& candidate) const {
+  std::vector<Candidate> all;
+  const auto add = [&](Variant variant, const Json& more) {
+    auto made = with(candidate, variant);
+    if (!made) return;
+    made->options.update(more);
+    all.push_back(std::move(*made));
+  };
+  add(Variant::kQw, {{"solver", "badmm"}, {"flow_lr", 0.002}});
+  add(Variant::kCorrectAndSmooth, Json::object());
+  add(Variant::kEdgeWeights, Json::object());
+  add(Variant::kQw, {{"solver", "badmm"}, {"lambda", 0.1}, {"flow_lr", 0.001}});
+  add(Variant::kQw, {{"solver", "badmm"}, {"lambda", 100.0}, {"flow_lr", 0.001}});
+  add(Variant::kQw, Json::object());
+  return all;
+}
+
+Candidate Portfolio::plain_of(const Candidate& candidate) const {
+  Candidate plain = candidate;
+  plain.variant = Variant::kPlain;
+  plain.repeat = 0;
+  for (const std::string& name : kOfVariants) {
+    if (name != "solver") plain.options.erase(name);
+  }
+  plain.options["solver"] = plain_solver();  // where it stands: options are compared in their order
+  return plain;
 }
 
 }  // namespace qw

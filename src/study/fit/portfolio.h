@@ -12,7 +12,7 @@
 namespace qw {
 
 // Beyond the network and plain cross-entropy (or squared error).
-enum class Variant { kPlain, kProximal, kEdgeWeights, kCorrectAndSmooth };
+enum class Variant { kPlain, kQw, kEdgeWeights, kCorrectAndSmooth };
 
 // One who races.
 struct Candidate {
@@ -27,6 +27,9 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
+// Whether two differ in their variant at most.
+bool is_same_network(const Candidate& one, const Candidate& other);
+
 // Without its name.
 nlohmann::ordered_json to_json(const Candidate& candidate);
 
@@ -40,11 +43,18 @@ class Portfolio {
   std::vector<Candidate> first() const;
   // The `number`-th variation of a family, from 0: the same every time; nothing when a family has no more.
   std::optional<Candidate> sample(const std::string& family, int64_t number) const;
-  // The same network with another variant; nothing where there is none.
+  // Options that won on public graphs of this kind (share/presets.json).
+  std::vector<Candidate> proven() const;
+  // The same network with a variant as it stands; nothing where there is none.
   std::optional<Candidate> with(const Candidate& candidate, Variant variant) const;
+  // The same plain network with every variant, and other options of it.
+  std::vector<Candidate> variants_of(const Candidate& candidate) const;
+  // The network of a variant without it.
+  Candidate plain_of(const Candidate& candidate) const;
 
  private:
   Candidate make(const std::string& family, nlohmann::ordered_json options) const;
+  const char* plain_solver() const { return task_ == Task::kRegression ? "mse" : "ce"; }
 
   Task task_;
   bool alike_;  // neighbours mostly have the same label

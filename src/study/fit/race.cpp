@@ -10,8 +10,10 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "learn/device.h"
 #include "learn/run_files.h"
 #include "qw/core/error.h"
+#include "qw/learn/memory_plan.h"
 #include "study/fit/folds.h"
 
 namespace qw {
@@ -24,7 +26,11 @@ constexpr double kExploring = 0.5, kExploringOneFold = 0.85;
 constexpr size_t kLeading = 3, kConfirmed = 6;  // of the best: before and after those that verdicts ask for
 constexpr int64_t kMostRepeats = 3;             // of the winner
 constexpr int kFamiliesSampled = 3, kSamplesEach = 2;
+constexpr int kNetworksVaried = 1;
 constexpr size_t kFewestThinned = 16;  // training nodes, for a learning curve
+constexpr size_t kFewCompared = 500;   // validation nodes: by fewer the luckiest wins, not the best
+constexpr double kEarly = 0.33;  // of the time or trials: what may help is tried where the rest leaves room
+constexpr double kShareOfFirst = 0.4;  // of the time or trials, for the first candidates on all folds
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -41,7 +47,8 @@ Json asked_for(const FitBestOptions& options) {
              {"split", options.split},
              {"seed", options.seed},
              {"device", options.device},
-             {"scale_features", options.scale_features}};
+             {"scale_features", options.scale_features},
+             {"trials", options.trials}};  // by time another time may go on
   if (!options.store.empty()) {
     asked["shared"] = {{"trials", options.trials}, {"seconds", options.trials > 0 ? 0 : options.seconds}};
   }
@@ -56,11 +63,12 @@ Race::Race(const Dataset& dataset, const std::vector<Split>& folds, const FitBes
       folds_(folds),
       options_(options),
       shared_(shared),
+      begin_(now() - options.spent),
       folder_(folder / "search"),
       data_(fingerprint_json(fingerprint(remember(dataset, {folds.front()}, options.split)))),
       portfolio_(dataset, pool_of(folds.front()), static_cast<uint64_t>(options.seed)),
       scaling_(options.scale_features, dataset),
-      begin_(now() - options.spent) {
+      memory_(device_memory(device_named(options.device))) {
   std::filesystem::create_directories(folder_);
   load_index();
 }
@@ -119,11 +127,29 @@ double Race::mean_score(size_t candidate) const {
   return sum / static_cast<double>(folds);
 }
 
-// More folds never make a candidate fall behind one that has only been seen on the first.
-std::vector<size_t> Race::ranked(int64_t fold) const {
+bool Race::cut_off(size_t candidate, int64_t folds) const {
+  for (int64_t fold = 0; fold < folds; ++fold) {
+    const RacedTrial* trial = find(candidate, fold);
+    if (trial != nullptr && trial->cut_off) return true;
+  }
+  return false;
+}
+
+std::string Race::first_error() const {
+  for (const RacedTrial& trial : trials_) {
+    if (!trial.error.empty()) return trial.error;
+  }
+  return "";
+}
+
+// By the folds that all of them have: more never make one fall behind.
+std::vector<size_t> Race::ranked() const {
   std::vector<std::pair<double, size_t>> scored;
   for (size_t k = 0; k < candidates_.size(); ++k) {
-    if (const RacedTrial* trial = find(k, fold)) scored.emplace_back(trial->score, k);
+    if (folds_of(k) < compared_folds_) continue;
+    double sum = 0;
+    for (int64_t fold = 0; fold < compared_folds_; ++fold) sum += find(k, fold)->score;
+    scored.emplace_back(sum, k);
   }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -142,6 +168,8 @@ bool Race::is_over(double share) const {
 // What comes after the race reads models back, and writes predictions.
 bool Race::too_late() const {
   if (options_.trials > 0) return false;
+  const auto is_done = [](const RacedTrial& trial) { return trial.done; };
+  if (std::none_of(trials_.begin(), trials_.end(), is_done)) return false;  // one result always comes
   const double cells =
       static_cast<double>(dataset_.graph.num_nodes()) * static_cast<double>(dataset_.targets.width);
   const double after = 0.4 + 40 * step_seconds_ + 1.5e-6 * cells;
@@ -154,27 +182,27 @@ void Race::run() {
     std::iota(begun.begin(), begun.end(), size_t{0});
     learn_of_others(begun);
   }
-  Batch first;
-  for (const Candidate& candidate : portfolio_.first()) first.push_back({candidate, 0});
-  run_batch(first);
-  Batch variants;
-  for (const size_t place : ranked(0)) {
+  run_on(portfolio_.first(), compared_folds_);
+  std::vector<Candidate> more;
+  for (const size_t place : ranked()) {
     const Candidate& candidate = candidates_[place];
     if (candidate.variant != Variant::kPlain || !candidate.uses_edges() || !candidate.uses_features())
       continue;
-    for (const Variant variant : {Variant::kProximal, Variant::kEdgeWeights, Variant::kCorrectAndSmooth}) {
-      if (const auto made = portfolio_.with(candidate, variant)) variants.push_back({*made, 0});
+    for (const Variant variant : {Variant::kQw, Variant::kEdgeWeights, Variant::kCorrectAndSmooth}) {
+      if (auto made = portfolio_.with(candidate, variant)) more.push_back(std::move(*made));
     }
     break;
   }
-  run_batch(variants);
+  run_on(more, compared_folds_);
+  if (!is_over(kEarly)) run_on(portfolio_.proven(), compared_folds_);
+  compare_on_all_folds();
   explore();
-  for (bool more = true; more && !is_over(1.0);) {
+  for (bool goes_on = true; goes_on && !is_over(1.0);) {
     const int64_t before = trials_done();
     for (const auto step : {&Race::confirm, &Race::draw_curve, &Race::repeat_winner, &Race::sample_more}) {
       if (trials_done() == before) (this->*step)();
     }
-    more = trials_done() > before;
+    goes_on = trials_done() > before;
   }
   write_index();
   if (interrupted_) throw TrainingStopped();
@@ -182,48 +210,90 @@ void Race::run() {
     trial.counts = trial.done;  // by time, an earlier call may have come further
 }
 
+void Race::run_on(const std::vector<Candidate>& candidates, int64_t folds) {
+  Batch batch;
+  for (int64_t fold = 0; fold < folds; ++fold) {
+    for (const Candidate& candidate : candidates) batch.push_back({candidate, fold});
+  }
+  run_batch(batch);
+}
+
+// Where one fold has few nodes to compare by, and there is time for all of them.
+void Race::compare_on_all_folds() {
+  if (folds() == 1 || folds_.front().val.size() >= kFewCompared || is_over(kShareOfFirst)) return;
+  const double used = options_.trials > 0
+                          ? static_cast<double>(trials_done()) / static_cast<double>(options_.trials)
+                          : seconds() / options_.seconds;
+  if (used * static_cast<double>(folds()) > kShareOfFirst) return;
+  std::vector<Candidate> all;
+  for (const size_t place : ranked()) all.push_back(candidates_[place]);
+  run_on(all, folds());
+  compared_folds_ = folds();
+}
+
 void Race::explore() {
   const double share = folds() > 1 ? kExploring : kExploringOneFold;
   while (!is_over(share)) {
-    const Batch batch = next_samples();
-    if (batch.empty()) return;
-    run_batch(batch);
+    const std::vector<Candidate> candidates = next_samples();
+    if (candidates.empty()) return;
+    run_on(candidates, compared_folds_);
   }
 }
 
-// From the families that lead, and one of the others by turns.
-Race::Batch Race::next_samples() {
+// From the families that lead, one of the others by turns, and a variant of the network that leads.
+std::vector<Candidate> Race::next_samples() {
   std::vector<std::string> families;
-  for (const size_t place : ranked(0)) {
+  for (const size_t place : ranked()) {
     const std::string& family = candidates_[place].family;
     if (std::find(families.begin(), families.end(), family) == families.end()) families.push_back(family);
   }
-  Batch batch;
+  std::vector<Candidate> candidates;
   const auto draw = [&](const std::string& family, int count) {
     for (int k = 0; k < count; ++k) {
-      const auto sampled = portfolio_.sample(family, samples_[family]++);
-      if (sampled) batch.push_back({*sampled, 0});
+      if (auto sampled = portfolio_.sample(family, samples_[family]++))
+        candidates.push_back(std::move(*sampled));
     }
   };
   const size_t leading = std::min<size_t>(kFamiliesSampled, families.size());
   for (size_t k = 0; k < leading; ++k) draw(families[k], kSamplesEach);
   if (families.size() > leading)
     draw(families[leading + candidates_tried() % (families.size() - leading)], 1);
-  return batch;
+  add_untried_variants(candidates);
+  return candidates;
 }
 
-// The best, and those that the verdicts ask for, on the folds that they lack.
+// The next of the network that leads.
+void Race::add_untried_variants(std::vector<Candidate>& candidates) const {
+  const auto was_tried = [&](const Candidate& candidate) {
+    return std::any_of(trials_.begin(), trials_.end(), [&](const RacedTrial& trial) {
+      return trial.counts && candidates_[trial.candidate] == candidate;
+    });
+  };
+  int networks = 0;
+  for (const size_t place : ranked()) {
+    if (networks == kNetworksVaried) return;
+    if (candidates_[place].repeat > 0) continue;
+    const std::vector<Candidate> variants = portfolio_.variants_of(portfolio_.plain_of(candidates_[place]));
+    networks += !variants.empty();
+    const auto next = std::find_if_not(variants.begin(), variants.end(), was_tried);
+    if (next != variants.end() && std::find(candidates.begin(), candidates.end(), *next) == candidates.end())
+      candidates.push_back(*next);
+  }
+}
+
+// The best, and those that the verdicts ask for, on the folds that they lack; first those without whom
+// nothing is known of the graph and the features.
 void Race::confirm() {
-  const std::vector<size_t> order = ranked(0);
-  std::vector<size_t> chosen;
-  const auto choose = [&](size_t place) {
-    if (std::find(chosen.begin(), chosen.end(), place) == chosen.end()) chosen.push_back(place);
+  const std::vector<size_t> order = ranked();
+  std::vector<Candidate> chosen;
+  const auto choose = [&](const Candidate& candidate) {
+    if (std::find(chosen.begin(), chosen.end(), candidate) == chosen.end()) chosen.push_back(candidate);
   };
   const auto choose_best = [&](size_t count, const auto& suits) {
     for (const size_t place : order) {
       if (count == 0) return;
       if (!suits(candidates_[place])) continue;
-      choose(place);
+      choose(candidates_[place]);
       --count;
     }
   };
@@ -234,24 +304,17 @@ void Race::confirm() {
   choose_best(kLeading, anybody);
   choose_best(1, [](const Candidate& each) { return !each.uses_edges(); });
   choose_best(1, [](const Candidate& each) { return !each.uses_features(); });
+  run_on(chosen, folds());
   choose_best(2, is_plain_network);
-  for (const size_t place : std::vector<size_t>(chosen)) {  // a variant and its plain network stand together
-    for (const size_t other : order) {
-      const auto made = portfolio_.with(candidates_[other], candidates_[place].variant);
-      if (candidates_[place].variant != Variant::kPlain && made &&
-          made->options == candidates_[place].options)
-        choose(other);
-    }
-  }
-  for (const Variant variant : {Variant::kProximal, Variant::kEdgeWeights}) {
+  for (const Variant variant : {Variant::kQw, Variant::kEdgeWeights}) {
     choose_best(1, [&](const Candidate& each) { return each.variant == variant; });
   }
   choose_best(kConfirmed, anybody);
-  Batch batch;
-  for (int64_t fold = 1; fold < folds(); ++fold) {
-    for (const size_t place : chosen) batch.push_back({candidates_[place], fold});
+  for (const Candidate& each : std::vector<Candidate>(chosen)) {  // a verdict needs both
+    if (each.variant == Variant::kQw || each.variant == Variant::kEdgeWeights)
+      choose(portfolio_.plain_of(each));
   }
-  run_batch(batch);
+  run_on(chosen, folds());
 }
 
 // The best on all folds, with fewer labels.
@@ -271,18 +334,20 @@ void Race::draw_curve() {
   run_batch(batch);
 }
 
-void Race::sample_more() { run_batch(next_samples()); }
+void Race::sample_more() { run_on(next_samples(), compared_folds_); }
 
 // With other initial values.
 void Race::repeat_winner() {
-  const std::vector<size_t> order = ranked(0);
-  if (order.empty()) return;
+  std::optional<Candidate> winner;
+  for (const size_t place : ranked()) {
+    if (winner || candidates_[place].repeat > 0) continue;
+    winner = candidates_[place];
+  }
+  if (!winner || !winner->uses_features()) return;
   Batch again;
   for (int64_t repeat = 1; repeat <= kMostRepeats; ++repeat) {
-    Candidate winner = candidates_[order.front()];
-    if (!winner.uses_features() || winner.repeat > 0) break;
-    winner.repeat = repeat;
-    for (int64_t fold = 0; fold < folds(); ++fold) again.push_back({winner, fold});
+    winner->repeat = repeat;
+    for (int64_t fold = 0; fold < folds(); ++fold) again.push_back({*winner, fold});
   }
   run_batch(again);
 }
@@ -319,7 +384,10 @@ void Race::load_index() {
     spent_before_ = document.at("seconds").get<double>();
     for (const Json& row : document.at("trials")) {
       const size_t trial = trial_of({candidate_from(row), row.at("fold").get<int64_t>()});
-      trials_[trial].done = shared_ == nullptr && row.at("done").get<bool>();  // else the store knows
+      trials_[trial].error = row.value("error", "");
+      trials_[trial].cut_off = row.value("cut_off", false);
+      trials_[trial].done = shared_ == nullptr && row.at("done").get<bool>() &&  // else the store knows
+                            trials_[trial].error != kTooLarge;  // perhaps there is more memory now
       trials_[trial].score = row.at("score").is_number() ? row.at("score").get<double>() : std::nan("");
     }
   } catch (const nlohmann::json::exception&) {
@@ -334,6 +402,8 @@ void Race::write_index() const {
     row["fold"] = trial.fold;
     row["done"] = trial.done;
     row["score"] = std::isnan(trial.score) ? Json(nullptr) : Json(trial.score);
+    if (!trial.error.empty()) row["error"] = trial.error;
+    if (trial.cut_off) row["cut_off"] = true;
     rows.push_back(std::move(row));
   }
   const Json document{

@@ -15,16 +15,21 @@
 
 namespace qw {
 
+// The error of a trial that needs more memory than there is.
+inline constexpr const char* kTooLarge = "does not fit in the memory";
+
 // Of the training nodes, in the learning curve beside all of them.
 inline constexpr std::array kCurveShares{0.5, 0.25};
 
 // One training of the race.
 struct RacedTrial {
-  size_t candidate = 0;  // its place in Race::candidates()
-  int64_t fold = 0;      // see Race::thinned_fold
-  int64_t run = 0;       // search/run-<run>
-  double score = 0;      // validation metric, more is better; NaN: it failed
-  bool done = false;     // perhaps by an earlier call
+  size_t candidate = 0;    // its place in Race::candidates()
+  int64_t fold = 0;        // see Race::thinned_fold
+  int64_t run = 0;         // search/run-<run>
+  double score = 0;        // validation metric, more is better; NaN: it failed
+  std::string error = {};  // why it did
+  bool cut_off = false;    // there was no time for all its epochs
+  bool done = false;       // perhaps by an earlier call
   bool counts = false;  // from the place in the race on where it would have been done without an interruption
 };
 
@@ -53,6 +58,10 @@ class Race {
   int64_t folds_of(size_t candidate) const;
   // Over these folds; NaN without one.
   double mean_score(size_t candidate) const;
+  // Whether it was cut off in one of the first so many folds.
+  bool cut_off(size_t candidate, int64_t folds) const;
+  // Why trainings failed: the first reason, or an empty text.
+  std::string first_error() const;
   std::filesystem::path folder_of(const RacedTrial& trial) const;
   // The same, with these files of it also where another process did the trial.
   std::filesystem::path folder_with(const RacedTrial& trial, const std::vector<std::string>& names) const;
@@ -72,14 +81,17 @@ class Race {
     std::vector<size_t> free;  // which others may take, too
   };
 
+  void run_on(const std::vector<Candidate>& candidates, int64_t folds);  // the first so many
+  void compare_on_all_folds();
   void explore();
   // Each adds to what is known; none does when there is nothing left to do for it.
   void confirm();
   void draw_curve();
   void repeat_winner();
   void sample_more();
-  Batch next_samples();
-  std::vector<size_t> ranked(int64_t fold) const;  // candidates that did this fold, best first
+  std::vector<Candidate> next_samples();
+  std::vector<size_t> ranked() const;  // candidates that were compared, best first
+  void add_untried_variants(std::vector<Candidate>& candidates) const;
   size_t candidates_tried() const;
   void run_batch(const Batch& batch);
   void train(Queue queue);
@@ -94,7 +106,10 @@ class Race {
   SharedTrial shared_trial(const RacedTrial& trial) const;
   size_t place_of(const Candidate& candidate);
   size_t trial_of(const Wanted& wanted);
-  bool fits(const TrainRequest& request) const;
+  // Of memory, that the training is planned to need beside those at work; nothing where it would not fit
+  // alone.
+  std::optional<int64_t> memory_of(const TrainRequest& request) const;
+  bool has_room(int64_t bytes) const;
   bool is_over(double share) const;  // of the time or the trials
   bool too_late() const;             // to go on training
   void load_index();
@@ -105,6 +120,7 @@ class Race {
   const std::vector<Split>& folds_;
   const FitBestOptions& options_;
   SharedTrials* shared_;
+  double begin_;  // before what takes long: members are made in this order
   std::filesystem::path folder_;
   nlohmann::ordered_json data_;  // its fingerprint: other data does not go on in this folder
   Portfolio portfolio_;
@@ -113,9 +129,11 @@ class Race {
   std::vector<RacedTrial> trials_;
   std::map<std::string, int64_t> samples_;  // drawn from each family
   double spent_before_ = 0;
-  double begin_ = 0;
   double step_seconds_ = 0;                 // of the slowest training so far
+  int64_t compared_folds_ = 1;              // on which candidates are compared
+  int64_t memory_ = 0;                      // that there was at the beginning; 0: unknown
   std::map<size_t, double> trained_since_;  // trials at work
+  std::map<size_t, int64_t> memory_at_work_;
   bool out_of_time_ = false, interrupted_ = false;
 };
 

@@ -31,11 +31,18 @@ TrainRequest Race::request_of(const Candidate& candidate) const {
   return request;
 }
 
-bool Race::fits(const TrainRequest& request) const {
-  const int64_t available = device_memory(device_of(request));
-  if (available <= 0) return true;
-  const MemoryPlan plan = memory_plan(training_size(dataset_, request), request, available);
-  return static_cast<double>(plan.total()) <= kMostMemory * static_cast<double>(available);
+std::optional<int64_t> Race::memory_of(const TrainRequest& request) const {
+  if (memory_ <= 0) return 0;
+  const int64_t bytes = memory_plan(training_size(dataset_, request), request, memory_).total();
+  if (static_cast<double>(bytes) > kMostMemory * static_cast<double>(memory_)) return std::nullopt;
+  return bytes;
+}
+
+// On a GPU as many train together as fit (train_all); on the host those at work add up.
+bool Race::has_room(int64_t bytes) const {
+  if (memory_ <= 0 || memory_at_work_.empty() || options_.device != "cpu") return true;
+  for (const auto& [trial, planned] : memory_at_work_) bytes += planned;
+  return static_cast<double>(bytes) <= kMostMemory * static_cast<double>(memory_);
 }
 
 void Race::run_batch(const Batch& batch) {
@@ -77,7 +84,10 @@ void Race::train(Queue queue) {
   };
   if (by_time) {
     feed.enough = [&](const Training& training, const EpochRecord&) {
-      return too_late() || seconds() - trained_since_.at(training.run) > kMostOfOne * options_.seconds;
+      const bool enough =
+          too_late() || seconds() - trained_since_.at(training.run) > kMostOfOne * options_.seconds;
+      trials_.at(training.run).cut_off = enough;
+      return enough;
     };
   }
   const KeptSearch search{folder_, scaling_, [&](const Training& training) {
@@ -91,16 +101,23 @@ std::vector<Training> Race::take(Queue& queue, int64_t most) {
   std::vector<Training> taken;
   const auto may_go_on = [&] { return !interrupted_ && !too_late(); };
   if (may_go_on()) claim(queue, most - static_cast<int64_t>(queue.ours.size()));
-  while (!queue.ours.empty() && static_cast<int64_t>(taken.size()) < most && may_go_on()) {
-    const size_t place = queue.ours.front();
+  for (size_t k = 0; k < queue.ours.size() && static_cast<int64_t>(taken.size()) < most && may_go_on();) {
+    const size_t place = queue.ours[k];
     const TrainRequest request = request_of(candidates_[trials_[place].candidate]);
-    if (!taken.empty() && !go_together(request, taken.front().request)) break;
-    queue.ours.erase(queue.ours.begin());
+    const std::optional<int64_t> memory = memory_of(request);
+    const bool waits =
+        (!taken.empty() && !go_together(request, taken.front().request)) || (memory && !has_room(*memory));
+    if (waits) {
+      ++k;
+      continue;
+    }
+    queue.ours.erase(queue.ours.begin() + static_cast<std::ptrdiff_t>(k));
     trained_since_[place] = seconds();
-    if (fits(request)) {
+    if (memory) {
+      memory_at_work_[place] = *memory;
       taken.push_back({request, trials_[place].run});
     } else {
-      finish(place, {{}, "does not fit in the memory", 0, ""});
+      finish(place, {{}, kTooLarge, 0, ""});
     }
   }
   return taken;
@@ -113,6 +130,8 @@ bool Race::go_together(const TrainRequest& one, const TrainRequest& other) const
 
 void Race::finish(size_t place, StoredResult result) {
   RacedTrial& trial = trials_[place];
+  memory_at_work_.erase(place);
+  trial.error = result.error;
   const Metrics& metrics = result.result.val;
   double metric = metrics.empty() ? std::numeric_limits<double>::quiet_NaN() : metrics.front().second;
   if (shared_ != nullptr) {
@@ -194,9 +213,10 @@ bool Race::tell() {
   const RacedTrial* best = nullptr;
   for (const RacedTrial& trial : trials_) {
     progress.trials += trial.done;
-    if (trial.done && trial.fold == 0 && (best == nullptr || trial.score > best->score)) best = &trial;
+    const bool has_score = trial.done && trial.fold == 0 && !std::isnan(trial.score);
+    if (has_score && (best == nullptr || trial.score > best->score)) best = &trial;
   }
-  if (best != nullptr && !std::isnan(best->score)) {
+  if (best != nullptr) {
     progress.best = candidates_[best->candidate].name();
     progress.score = best->score * (higher_is_better(options_.metric) ? 1 : -1);
   }

@@ -7,9 +7,9 @@
 
 namespace qw {
 
-// Weights of the candidates, which sum to 1. It begins with the best three, since the best one was lucky;
-// then each turn adds the one whose vote makes the mean best, until no vote makes it better. Equal scores are
-// decided by the loss.
+// Weights of the candidates, which sum to 1. It begins with the best three, since the best one was lucky,
+// without those whose loss is far above its own; then each turn adds the one whose vote makes the mean best,
+// until no vote makes it better. Equal scores are decided by the loss.
 std::vector<double> select_ensemble(const Judge& judge, const std::vector<std::vector<double>>& predicted);
 
 // The best alone: by score, then by loss; the first of equal ones.

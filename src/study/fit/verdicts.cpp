@@ -35,7 +35,9 @@ class Sides {
     side.errors.resize(group_.size());
     side.name = candidates_[best(places, -1)].candidate->name();
     for (int left_out = 0; left_out < groups_; ++left_out) {
-      const std::vector<double>& errors = errors_[best(places, left_out)];
+      const size_t chosen = best(places, left_out);
+      const std::vector<double>& errors = errors_[chosen];
+      side.cut_off = side.cut_off || candidates_[chosen].cut_off;
       for (size_t i = 0; i < group_.size(); ++i) {
         if (group_[i] == left_out) side.errors[i] = errors[i];
       }
@@ -64,13 +66,6 @@ class Sides {
   int groups_ = 1;
 };
 
-// Without what makes it a variant.
-nlohmann::ordered_json network_of(const Candidate& candidate) {
-  nlohmann::ordered_json options = candidate.options;
-  for (const char* name : {"solver", "edge_weights", "flow_weight_decay"}) options.erase(name);
-  return options;
-}
-
 // Half the width of the interval of a difference of two shares: half an observation is added to each cell of
 // their two by two table (Agresti and Min, 2005), so that a few nodes that all agree prove nothing.
 double half_width_of_shares(const PairedComparison& paired) {
@@ -86,25 +81,21 @@ Questions questions_for(const Dataset& dataset) {
   return {!features_show_graph(dataset), !dataset.made_features && dataset.features.columns > 0};
 }
 
-bool is_same_network(const Candidate& one, const Candidate& other) {
-  return network_of(one) == network_of(other);
-}
-
 // The interval is widened as Nadeau and Bengio (2003) do, since what the groups say is not independent: who
 // is chosen for one is judged by the others, and folds share training nodes.
 FitVerdict compare_sides(const std::string& question, const JudgedSide& with, const JudgedSide& without,
                          const Judge& judge, int groups) {
-  FitVerdict verdict{question, "undecided", with.name, without.name, 0, 0, judge.error_measure()};
+  const auto named = [](const JudgedSide& side) { return side.name + (side.cut_off ? ", cut off" : ""); };
+  FitVerdict verdict{question, "undecided", named(with), named(without), 0, 0, judge.error_measure()};
   const PairedComparison paired = compare_paired(with.errors, without.errors, true);
   verdict.difference = paired.difference;  // what `without` is wrong by and `with` is not
   const bool of_shares = verdict.measure == "accuracy";
   verdict.half_width = (of_shares ? half_width_of_shares(paired) : paired.half_width) *
                        std::sqrt(1 + static_cast<double>(groups) / std::max(1, groups - 1));
-  if (verdict.difference - verdict.half_width > 0) {
-    verdict.answer = "yes";
-  } else if (verdict.difference + verdict.half_width < kNothing) {
-    verdict.answer = "no";
-  }
+  const bool wins = verdict.difference - verdict.half_width > 0 && verdict.difference > kNothing;
+  const bool loses = verdict.difference + verdict.half_width < kNothing;
+  if (wins && !without.cut_off) verdict.answer = "yes";
+  if (loses && !with.cut_off) verdict.answer = "no";
   return verdict;
 }
 
@@ -139,7 +130,7 @@ std::vector<FitVerdict> make_verdicts(const Judge& judge, const std::vector<int>
         question, [&](const Candidate& each) { return each.variant == variant; },
         [&](const Candidate& each) { return each.variant == Variant::kPlain && has_both(each); });
   };
-  ask_of("does QW help?", Variant::kProximal);
+  ask_of("does QW help?", Variant::kQw);
   ask_of("do edge weights from the flow help?", Variant::kEdgeWeights);
   return verdicts;
 }

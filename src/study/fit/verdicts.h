@@ -15,12 +15,14 @@ namespace qw {
 struct JudgedCandidate {
   const Candidate* candidate;
   std::vector<double> predicted;
+  bool cut_off = false;  // it had no time to learn all it could
 };
 
 // What one side of a question is wrong by.
 struct JudgedSide {
   std::vector<double> errors = {};  // [n], see Judge::errors; empty: nobody stands for it
   std::string name = {};            // who does
+  bool cut_off = false;             // it could be better than it is
 };
 
 // What can be asked of the data: features that were made from the graph say nothing about either.
@@ -30,10 +32,8 @@ struct Questions {
 };
 Questions questions_for(const Dataset& dataset);
 
-// The same network in two variants.
-bool is_same_network(const Candidate& one, const Candidate& other);
-
-// Who is right more often, by errors for the same nodes, that were judged in so many groups.
+// Who is right more often, by errors for the same nodes, that were judged in so many groups. Who was cut off
+// can win, but that it lost says nothing.
 FitVerdict compare_sides(const std::string& question, const JudgedSide& with, const JudgedSide& without,
                          const Judge& judge, int groups);
 
