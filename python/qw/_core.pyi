@@ -57,6 +57,14 @@ class Split:
     @property
     def test(self) -> NDArray[np.int32]: ...
 
+class TableColumn:
+    name: str
+    role: str
+    type: str
+    values: list[str]
+    missing: int
+    fill: float | None
+
 class Dataset:
     name: str
     format: str
@@ -67,7 +75,9 @@ class Dataset:
     node_ids: list[str]
     notes: list[str]
     default_split: str
+    columns: list[TableColumn]
     made_features: bool
+    of_paper: bool
     def check(self) -> None: ...
     def split(self, spec: str, run: int, seed: int) -> Split: ...
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import pathlib
+import sys
+import warnings
 from typing import Any
 
 from . import _core
@@ -58,3 +60,11 @@ def error_of(error: RuntimeError) -> RuntimeError | Error:
     """What an operator refused, as qw.Error with its first line; any other error as it is."""
     first = str(error).split("\n", 1)[0]
     return Error(first) if first.startswith("qw::") or first.startswith("qw: ") else error
+
+
+def warn(text: str) -> None:
+    """A warning at the line that called this package, however deep in it this is."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)

@@ -9,14 +9,13 @@ import shutil
 import sys
 import tempfile
 import time as clock
-import warnings
 from typing import Any
 
-import numpy as np
-
-from ._lib import fail, learning
+from ._lib import fail, learning, warn
 from .data import Dataset
-from .estimators import NodeClassifier, NodeRegressor, _kept_in, _Node
+from .estimators import NodeClassifier, NodeRegressor, _Node
+from .options import text, whole
+from .run_folder import kept_in, members_of
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -74,11 +73,9 @@ class _Auto(_Node):
         return self
 
     def _train(self, data: Dataset) -> dict[str, Any]:
-        for name, value in (("trials", self.trials), ("seed", self.seed)):
-            if not isinstance(value, (int, np.integer)) or value < 0:
-                raise fail(f"{name} must be a whole number that is not negative, got {value!r}")
-        asked = {"metric": self.metric, "split": self.split, "seed": int(self.seed), "device": self.device}
-        asked.update({"seconds": _seconds(self.time), "trials": int(self.trials)})
+        asked: dict[str, Any] = {name: text(name, getattr(self, name)) for name in ("metric", "split", "device")}
+        asked.update({"seed": whole("seed", self.seed), "trials": whole("trials", self.trials)})
+        asked["seconds"] = _seconds(self.time)
         folder = tempfile.TemporaryDirectory(prefix="qw-fit-")
         progress = _Race() if self.verbose else None
         found = learning().fit_best(data._data, json.dumps(asked), folder.name, progress)
@@ -89,7 +86,7 @@ class _Auto(_Node):
     def _fit(self, x: Any, y: Any, edges: Any, directed: bool | None) -> None:
         super()._fit(x, y, edges, directed)
         for warning in self.warnings_:
-            warnings.warn(warning, stacklevel=3)
+            warn(warning)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Any:
@@ -103,7 +100,7 @@ class _Auto(_Node):
 
     @classmethod
     def _parameters_of(cls, fitted: Any) -> dict[str, Any]:
-        kept = _kept_in(fitted.folder)
+        kept = kept_in(fitted.folder)
         return dict(kept["parameters"]) if kept.get("estimator") == cls.__name__ else {}
 
     def _test(self, metric: str) -> float:
@@ -111,6 +108,21 @@ class _Auto(_Node):
         if metric not in self.outcome_["test"]:
             raise fail("no node was held out for test; give score X and y")
         return float(self.outcome_["test"][metric])
+
+
+    def to_pyg(self, run: int | None = None) -> Any:
+        """A torch_geometric model with the weights of one member's network; see qw.pyg.
+
+        run: which of the members, where several predict together; it alone predicts otherwise than they do.
+        """
+        self._check_fitted()
+        members = members_of(self.fitted_.folder)
+        if run is None and len(members) > 1:
+            shown = ", ".join(f"{each} ({weight:.2g})" for each, weight in members.items())
+            raise fail(f"{len(members)} networks predict together, which one model is not; run= takes one: {shown}")
+        if run is not None and run not in members:
+            raise fail(f"there is no run {run} among the members {', '.join(map(str, members))}")
+        return super().to_pyg(next(iter(members)) if run is None else run)
 
 
 class AutoNodeClassifier(_Auto, NodeClassifier):
@@ -125,17 +137,9 @@ class AutoNodeClassifier(_Auto, NodeClassifier):
     outcome_: everything, as in fit.json.
     """
 
-    def score(self, X: Any = None, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> float:
-        """The share of known labels that are predicted; without y, on the nodes held out for test."""
-        return self._test("accuracy") if y is None else super().score(X, y, edges, directed=directed)
-
 
 class AutoNodeRegressor(_Auto, NodeRegressor):
     """The best prediction of values in the time it gets; see AutoNodeClassifier."""
-
-    def score(self, X: Any = None, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> float:
-        """R2 of the known values; without y, on the nodes held out for test."""
-        return self._test("r2") if y is None else super().score(X, y, edges, directed=directed)
 
 
 class _Race:

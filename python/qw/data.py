@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._lib import fail
-from .convert import as_array, edges_of, is_instance
-from .graph import Graph
+from ._lib import fail, warn
+from .convert import as_array, is_sparse_matrix
+from .graph import Graph, as_graph
+from .notes import say
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +25,20 @@ class Split:
     test: NDArray[np.int32]
 
 
+COLUMN = ("name", "role", "type", "values", "missing", "fill")  # what is known of a column of a table
+
+
+def _column(parts: dict[str, Any]) -> _core.TableColumn:
+    made = _core.TableColumn()
+    for part, value in parts.items():
+        setattr(made, part, value)
+    return made
+
+
 class Dataset:
     """A graph with features and labels of its nodes. Made by load, read_csv, from_pyg and from_arrays."""
+
+    _quoted: list[str] = []  # columns of a DataFrame whose values were written between quotes
 
     def __init__(self, data: _core.Dataset) -> None:
         self._data = data
@@ -40,7 +53,9 @@ class Dataset:
             "feature_names": features.names,
             "targets": (targets.task, targets.classes, targets.values, targets.names),
             "splits": [(split.train, split.val, split.test) for split in data.splits],
+            "columns": [{part: getattr(column, part) for part in COLUMN} for column in data.columns],
             "made_features": data.made_features,
+            "of_paper": data.of_paper,
             "texts": {name: getattr(data, name) for name in ("name", "format", "node_ids", "notes", "default_split")},
         }
 
@@ -52,7 +67,9 @@ class Dataset:
         features = _core.sparse_features(*given) if isinstance(given, tuple) else _core.dense_features(given)
         features.names = state["feature_names"]
         data.features = features
+        data.columns = [_column(parts) for parts in state.get("columns", [])]
         data.made_features = state["made_features"]
+        data.of_paper = state.get("of_paper", False)
         task, classes, values, names = state["targets"]
         if task == "classification":
             data.targets = _core.class_targets(classes, names)
@@ -129,7 +146,7 @@ class Dataset:
         from torch_geometric.data import Data
 
         graph = self.graph
-        data = Data(x=torch.from_numpy(self.x), edge_index=torch.from_numpy(graph.edge_index))
+        data = Data(x=torch.tensor(self.x), edge_index=torch.tensor(graph.edge_index))  # in memory of torch
         data.num_nodes = self.num_nodes
         if graph.weights is not None:
             loops = graph.tails == graph.heads
@@ -187,13 +204,17 @@ def read_csv(
     """A graph in CSV files: edges, and nodes with an id, features and the target; options as `qw train` has them.
 
     id="person", target="team", features=[...], drop=[...], directed=True, edge_cost="km", ...
+
+    What is guessed or left out is warned of.
     """
     more = {} if nodes is None else {"nodes": os.fspath(nodes)}
-    return load("", edges=os.fspath(edges), target=target, **more, **options)
+    made = load("", edges=os.fspath(edges), target=target, **more, **options)
+    say(made.notes, 0)
+    return made
 
 
 def _features(x: Any, num_nodes: int) -> _core.Features:
-    if is_instance(x, "scipy.sparse", "spmatrix") or is_instance(x, "scipy.sparse", "sparray"):
+    if is_sparse_matrix(x):
         rows = x.tocsr()
         if rows.shape[0] != num_nodes:
             raise fail(f"features must have a row for each of {num_nodes} nodes, got {rows.shape[0]}")
@@ -224,11 +245,8 @@ def from_arrays(
 ) -> Dataset:
     """From features [N, F] (an array, a tensor or a scipy.sparse matrix) and edges as qw.Graph takes them."""
     count = num_nodes if num_nodes is not None else x.shape[0]
-    given = edges_of(edges, count, directed)
-    if given.num_nodes != count:
-        raise fail(f"there are {count} rows of features and {given.num_nodes} nodes")
     data = _core.Dataset()
-    data.graph = Graph(edges, count, directed=directed)._graph
+    data.graph = as_graph(edges, count, directed=directed)._graph
     data.features = _features(x, count)
     if targets is not None:
         data.targets = targets
@@ -246,7 +264,7 @@ def targets_of(y: Any, task: str = "auto") -> _core.Targets:
     if task == "classification" or (task == "auto" and array.ndim == 1 and whole):
         if array.size and array.max() >= 2**31:
             raise fail("classes must be below 2^31")
-        return _core.class_targets(np.maximum(array, -1), [])
+        return _core.class_targets(np.maximum(array.astype(np.int64), -1), [])  # of unsigned ones -1 is none
     values = array.astype(np.float64).reshape(array.shape[0], -1)
     known = values[~np.isnan(values)]
     labels = values.shape[1] > 1 and bool(np.isin(known, (0.0, 1.0)).all())
@@ -264,17 +282,22 @@ def _mask(given: Any, name: str, nodes: int) -> NDArray[Any] | None:
     return mask
 
 
+def _note(data: _core.Dataset, text: str) -> None:
+    data.notes = [*data.notes, text]
+    warn(text)
+
+
 def _take_masks(given: Any, data: _core.Dataset) -> None:
     nodes = data.graph.num_nodes
     names = ("train_mask", "val_mask", "test_mask")
     train, val, test = (_mask(given, name, nodes) for name in names)
     if train is None or test is None:
         if train is not None or val is not None or test is not None:
-            data.notes = [*data.notes, "the masks are not used: train_mask and test_mask are needed; a split is drawn"]
+            _note(data, "the masks are not used: train_mask and test_mask are needed; a split is drawn")
         return
     if val is None:
         val = np.zeros((nodes, 1), dtype=bool)
-        data.notes = [*data.notes, "there is no val_mask: a training keeps its last epoch"]
+        _note(data, "there is no val_mask: a training keeps its last epoch")
     counts = [mask.shape[1] for mask in (train, val, test)]
     if any(count not in (1, max(counts)) for count in counts):
         raise fail(f"masks must have one column, or one for each run; train, val and test have {counts}")
@@ -283,12 +306,15 @@ def _take_masks(given: Any, data: _core.Dataset) -> None:
     data.default_split = "stored"
 
 
-def from_pyg(data: Any) -> Dataset:
-    """From a torch_geometric Data object: x, edge_index, edge_weight, y and, where it has them, masks."""
+def from_pyg(data: Any, *, directed: bool | None = None) -> Dataset:
+    """From a torch_geometric Data object: x, edge_index, edge_weight, y and, where it has them, masks.
+
+    directed: whether edges are arcs; unless given, they are where some edge has no edge back.
+    """
     if data.x is None:
         raise fail("the Data object has no features x")
     x = as_array(data.x, "x")
     targets = None if data.y is None else targets_of(data.y)
-    made = from_arrays(x, data, targets)
+    made = from_arrays(x, data, targets, directed=directed)
     _take_masks(data, made._data)
     return made

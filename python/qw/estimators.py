@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import pathlib
-import sys
 import tempfile
 import warnings
 from typing import Any
@@ -15,11 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._lib import fail, learning
-from .convert import as_array, is_instance
+from ._lib import fail, learning, warn
+from .convert import as_array, is_graph, is_instance, is_pyg, is_sparse_matrix
 from .data import Dataset, _load_options, from_arrays, from_pyg
-from .labels import check_index, class_targets, classes_of, is_unknown, labels_of, r2, value_targets, values_of
-from .tables import TableFiles
+from .labels import (
+    check_index,
+    class_targets,
+    classes_in,
+    classes_of,
+    is_unknown,
+    labels_of,
+    r2,
+    value_targets,
+    values_in,
+    values_of,
+)
+from .notes import of_tables, say
+from .options import plain, text, whole
+from .progress import Progress
+from .run_folder import files_of, keep_in, kept_in, was_directed, write_files
+from .tables import TableFiles, to_be_quoted
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -35,32 +48,21 @@ except ImportError:  # scikit-learn is not needed
         pass
 
 
-KEPT = "python.json"  # what this package keeps beside the files of a run folder; other programs skip it
-
-
-def _files_of(folder: str) -> dict[str, bytes]:
-    root = pathlib.Path(folder)
-    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _kept_in(folder: str) -> dict[str, Any]:
-    path = pathlib.Path(folder, KEPT)
-    if not path.exists():
-        return {}
-    try:
-        kept = json.loads(path.read_text())
-        return {name: kept[name] for name in ("estimator", "parameters", "classes")}
-    except (ValueError, KeyError, TypeError) as error:
-        raise fail(f"{path} is damaged ({error}); without it classes are read as the command line names them") from None
+NO_EDGE = "there is no edge"  # of notes: said already where no edges were given
 
 
 def _has_labels(x: Any) -> bool:
     """Whether it is a data set with edges and labels, rather than features."""
-    return isinstance(x, Dataset) or is_instance(x, "torch_geometric.data", "Data")
+    return isinstance(x, Dataset) or is_pyg(x)
+
+
+def _labelled(x: Any, directed: bool | None) -> Dataset:
+    if not isinstance(x, Dataset):
+        return from_pyg(x, directed=directed)
+    here = x._data.graph.directed
+    if directed is not None and directed != here:
+        raise fail(f"directed={directed} contradicts X, a Dataset with directed={here}; give that to qw.load")
+    return x
 
 
 def _are_equal(one: _core.Features, other: _core.Features) -> bool:
@@ -68,6 +70,20 @@ def _are_equal(one: _core.Features, other: _core.Features) -> bool:
         return False
     parts = ("offsets", "indices", "values") if one.sparse else ("dense",)
     return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
+
+
+def _moves(data: Dataset, place: int, flow: Any, names: list[str]) -> list[dict[str, Any]]:
+    """What transport brings along each edge of a node."""
+    moves: list[dict[str, Any]] = []
+    if flow is None:
+        return moves
+    graph, ids = data.graph, data.node_ids
+    for sign, here, there in ((1, graph.heads, graph.tails), (-1, graph.tails, graph.heads)):
+        for edge in np.flatnonzero(here == place):
+            brought = {names[c]: float(sign * flow[edge, c]) for c in np.flatnonzero(flow[edge])}
+            if brought:
+                moves.append({"neighbour": ids[int(there[edge])], "brings": brought})
+    return moves
 
 
 class _Node(BaseEstimator):
@@ -106,17 +122,20 @@ class _Node(BaseEstimator):
         return self
 
     def _request(self) -> str:
-        given = {"model": self.model, "solver": self.solver, "split": self.split, "seed": int(self.seed)}
-        return json.dumps({**given, "runs": int(self.runs), "device": self.device, **self.options})
+        texts = {name: text(name, getattr(self, name)) for name in ("model", "solver", "split", "device")}
+        numbers = {"seed": whole("seed", self.seed), "runs": whole("runs", self.runs, 1)}
+        return json.dumps({**texts, **numbers, **{name: plain(name, value) for name, value in self.options.items()}})
 
     def _train(self, data: Dataset) -> dict[str, Any]:
         """What it has after a fit; nothing of it before the training is over."""
-        progress = _Progress(self.verbose) if self.verbose else None
+        request = self._request()
+        progress = Progress(self.verbose) if self.verbose else None
         try:
-            fitted = learning().fit(data._data, self._request(), progress)
+            fitted = learning().fit(data._data, request, progress)
         finally:
             if progress is not None:
                 progress.close()
+        say(fitted.split_warnings(), self.verbose)
         return {"fitted_": fitted}
 
     def _check_fitted(self) -> None:
@@ -129,18 +148,30 @@ class _Node(BaseEstimator):
 
     def _data(self, x: Any, edges: Any, directed: bool | None, *, training: bool = False) -> Dataset:
         """The data as the library has it, with labels only where they are part of X."""
+        wanted = directed if training else self._direction(x if _has_labels(x) else edges, directed)
         if _has_labels(x):
             if edges is not None:
                 raise fail(f"X is a {type(x).__name__} with edges of its own; give edges beside arrays and tables only")
-            return x if isinstance(x, Dataset) else from_pyg(x)
-        if is_instance(x, "pandas", "DataFrame"):
-            return self._of_tables(x, edges, directed, training)
-        if not (is_instance(x, "scipy.sparse", "spmatrix") or is_instance(x, "scipy.sparse", "sparray")):
+            data = _labelled(x, wanted)
+        elif is_instance(x, "pandas", "DataFrame"):
+            data = self._of_tables(x, edges, wanted, training)
+        else:
+            x = self._checked(x, training)
+            known = np.empty((2, 0), dtype=np.int64) if edges is None else edges
+            data = from_arrays(x, known, directed=wanted)
+        if edges is None and not _has_labels(x):
+            warn("no edges were given: every node is alone")
+        if not training:
+            self._check_direction(data)
+        return data
+
+    def _checked(self, x: Any, training: bool) -> Any:
+        """An array or a scipy matrix of features."""
+        if not is_sparse_matrix(x):
             x = as_array(x, "X")
             if x.ndim != 2:
                 raise fail(f"X must be [nodes, features], got the shape {list(x.shape)}; Reshape your data")
-        rows = x.shape[0]
-        for count, what in ((rows, "sample"), (x.shape[1], "feature")):
+        for count, what in ((x.shape[0], "sample"), (x.shape[1], "feature")):
             if count == 0:
                 raise fail(f"X has 0 {what}(s) (shape={tuple(x.shape)}) while a minimum of 1 is required.")
         if hasattr(self, "n_features_in_") and not training and x.shape[1] != self.n_features_in_:
@@ -148,22 +179,41 @@ class _Node(BaseEstimator):
                 f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        return from_arrays(x, self._edges(edges, rows), directed=directed)
-
-    def _edges(self, edges: Any, rows: int) -> Any:
-        if edges is None:
-            warnings.warn("no edges were given: every node is alone", stacklevel=4)
-            return np.empty((2, 0), dtype=np.int64)
-        return edges
+        return x
 
     def _of_tables(self, x: Any, edges: Any, directed: bool | None, training: bool) -> Dataset:
-        files = TableFiles(x, edges, directed)
+        quoted = to_be_quoted(x) if training else getattr(self, "quoted_", [])
+        files = TableFiles(x, edges, directed, quoted)
         options = _load_options(files.options)
         data = _core.load_dataset("", options) if training else self.fitted_.load("", options)
-        for note in data.notes:
-            if self.verbose:
-                print(f"qw: {note}", file=sys.stderr)
-        return Dataset(data)
+        notes = [note for note in data.notes if edges is not None or not note.startswith(NO_EDGE)]
+        say(notes, self.verbose, lambda note: of_tables(note, files.names))
+        made = Dataset(data)
+        made._quoted = quoted
+        return made
+
+    def _was_directed(self) -> bool:
+        known = self.__dict__.get("data_")
+        return was_directed(self.fitted_.folder) if known is None else bool(known._data.graph.directed)
+
+    def _direction(self, given: Any, directed: bool | None) -> bool | None:
+        """What `directed` is after the training: what it was there, unless the edges that are given say it."""
+        known = self._was_directed()
+        if directed is not None and directed != known:
+            was = "arcs" if known else "edges without direction"
+            raise fail(f"directed={directed} contradicts the training, which was on {was}; leave it out, or fit again")
+        if directed is None and (is_sparse_matrix(given) or is_pyg(given)):
+            return known or None  # a symmetric one may be of arcs
+        says = isinstance(given, Dataset) or is_graph(given) or is_instance(given, "networkx", "Graph")
+        return directed if says else known
+
+    def _check_direction(self, data: Dataset) -> None:
+        graph, known = data._data.graph, self._was_directed()
+        if graph.num_edges == 0 or graph.directed == known:
+            return
+        if known:
+            raise fail("the edges have no direction, those of the training do; directed=True takes them as arcs")
+        raise fail("the edges are arcs, those of the training are not; directed=False joins both directions")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -189,23 +239,45 @@ class _Node(BaseEstimator):
                 f"X has labels for {data.task}, but {type(self).__name__} learns {self._task}: whole numbers are "
                 "classes, others are values"
             )
+        learned["quoted_"] = data._quoted
         learned = {"data_": data, "n_features_in_": data._data.features.columns, **learned, **self._train(data)}
         self.__dict__.update(learned)
         if y is None:
             self._loaded()
 
-    def _predictions(self, x: Any, edges: Any, directed: bool | None) -> dict[str, Any]:
+    def _given(self, x: Any, edges: Any, directed: bool | None) -> Dataset:
+        """The training's data, unless other data is given."""
         self._check_fitted()
         if x is None:
+            if edges is not None or directed is not None:
+                raise fail("edges and directed go with X: give X too, or neither for the training's data")
             if not hasattr(self, "data_"):
-                raise fail("a loaded estimator has not its training's data; give predict X and edges")
-            data = self.data_
-        elif edges is None and self._is_training_x(x):
-            data = self.data_
-        else:
-            data = self._data(x, edges, directed)
+                raise fail("a loaded estimator has not its training's data; give X and edges")
+            return self.data_
+        if edges is None and self._is_training_x(x):
+            self._direction(None, directed)
+            return self.data_
+        return self._data(x, edges, directed)
+
+    def _predictions(self, x: Any, edges: Any, directed: bool | None) -> dict[str, Any]:
+        data = self._given(x, edges, directed)
         found: dict[str, Any] = self.fitted_.predict(data._data)
         return found
+
+    def _test(self, metric: str) -> float:
+        found = [result["test"][metric] for result in self.results_]
+        if any(value is None for value in found):
+            raise fail("no node with a label was held out for test; give score X and y")
+        return float(np.mean(found))
+
+    def _is_scored_by_split(self, x: Any, y: Any, edges: Any, directed: bool | None) -> bool:
+        """Whether score() was given nothing."""
+        self._check_fitted()
+        if y is None and x is None and (edges is not None or directed is not None):
+            raise fail("edges and directed go with X: give X too, or neither for the test nodes of the training")
+        if y is None and x is not None and not _has_labels(x):
+            raise fail("score needs y beside X; without both it is of the test nodes of the training")
+        return x is None and y is None
 
     def _is_training_x(self, x: Any) -> bool:
         """The very X of fit(), given again as scikit-learn's users do: its edges are known."""
@@ -234,7 +306,7 @@ class _Node(BaseEstimator):
         self.fitted_.save(os.fspath(folder))
         classes = self.classes_.tolist() if hasattr(self, "classes_") else None
         kept = {"estimator": type(self).__name__, "parameters": self.get_params(), "classes": classes}
-        pathlib.Path(folder, KEPT).write_text(json.dumps(kept, default=_plain, indent=2) + "\n")
+        keep_in(folder, {**kept, "quoted": getattr(self, "quoted_", [])})
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Any:
@@ -242,13 +314,14 @@ class _Node(BaseEstimator):
         fitted = learning().load_fitted(os.fspath(folder))
         made = cls(**cls._parameters_of(fitted))
         made.fitted_ = fitted
+        made.quoted_ = kept_in(fitted.folder).get("quoted", [])
         made._check_task(folder)
         made._loaded()
         return made
 
     @classmethod
     def _parameters_of(cls, fitted: Any) -> dict[str, Any]:
-        kept = _kept_in(fitted.folder)
+        kept = kept_in(fitted.folder)
         if kept.get("estimator") == cls.__name__:
             return dict(kept["parameters"])
         asked = json.loads(fitted.request())
@@ -266,7 +339,7 @@ class _Node(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in self.__dict__.items() if name != "_folder"}
         if "fitted_" in state:
-            state["fitted_"] = _files_of(self.fitted_.folder)
+            state["fitted_"] = files_of(self.fitted_.folder)
             data = self.__dict__.get("data_")
             if data is not None:
                 state["data_"] = data.__getstate__()
@@ -276,19 +349,24 @@ class _Node(BaseEstimator):
         self.__dict__.update(state)
         if "fitted_" in state:
             self._folder = tempfile.TemporaryDirectory(prefix="qw-run-")
-            for name, content in state["fitted_"].items():
-                path = pathlib.Path(self._folder.name, name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
+            write_files(self._folder.name, state["fitted_"])
             self.fitted_ = learning().load_fitted(self._folder.name)
             if isinstance(state.get("data_"), dict):
                 self.data_ = Dataset.__new__(Dataset)
                 self.data_.__setstate__(state["data_"])
 
     def explain(
-        self, node: Any, x: Any = None, edges: Any = None, run: int = 0, *, column: str | None = None, top: int = 10
+        self,
+        node: Any,
+        x: Any = None,
+        edges: Any = None,
+        run: int = 0,
+        *,
+        column: str | None = None,
+        top: int = 10,
+        directed: bool | None = None,
     ) -> dict[str, Any]:
-        """Where the scores of a node come from.
+        """Where the scores of a node come from, in the training's data or in what is given as to predict().
 
         network, transport: what the network says and what is added to it, by class (label, value).
         flows: what transport brings along each edge.
@@ -296,10 +374,7 @@ class _Node(BaseEstimator):
         transport and what changes when a neighbour, a feature or a training label is left out, as the JSON of
         `qw explain`; None where the solver has no such thing. top: so many of each, the largest first; 0: all.
         """
-        self._check_fitted()
-        if x is None and not hasattr(self, "data_"):
-            raise fail("a loaded estimator has not its training's data; give explain X and edges")
-        data = self.data_ if x is None else self._data(x, edges, None)
+        data = self._given(x, edges, directed)
         ids = data.node_ids
         place = ids.index(str(node)) if str(node) in ids else -1
         if place < 0:
@@ -310,21 +385,12 @@ class _Node(BaseEstimator):
         columns = list(range(len(names))) if column == "all" else [names.index(column)] if column else []
         why = json.loads(self.fitted_.explain(data._data, place, columns, top, run))
         found = self.fitted_.scores(data._data, run)
-        graph = data.graph
-        moves: list[dict[str, Any]] = []
-        if found["flow"] is not None:
-            flow = found["flow"]
-            for sign, here, there in ((1, graph.heads, graph.tails), (-1, graph.tails, graph.heads)):
-                for edge in np.flatnonzero(here == place):
-                    brought = {names[c]: float(sign * flow[edge, c]) for c in np.flatnonzero(flow[edge])}
-                    if brought:
-                        moves.append({"neighbour": ids[int(there[edge])], "brings": brought})
         transport = found["transport"]
         return {
             "node": ids[place],
             "network": dict(zip(names, map(float, found["network"][place]))),
             "transport": None if transport is None else dict(zip(names, map(float, transport[place]))),
-            "flows": moves,
+            "flows": _moves(data, place, found["flow"], names),
             "prediction": why["prediction"],
             "paths": why["transport"],
             **{part: why[part] for part in ("neighbours", "features", "labels")},
@@ -366,7 +432,7 @@ class NodeClassifier(ClassifierMixin, _Node):
         return self
 
     def _loaded(self) -> None:
-        kept = _kept_in(self.fitted_.folder).get("classes")
+        kept = kept_in(self.fitted_.folder).get("classes")
         self.classes_ = classes_of(self.fitted_.names, self.fitted_.width) if kept is None else np.array(kept)
 
     def predict_proba(self, X: Any = None, edges: Any = None, *, directed: bool | None = None) -> NDArray[np.float64]:
@@ -381,10 +447,12 @@ class NodeClassifier(ClassifierMixin, _Node):
         return found
 
     def score(self, X: Any = None, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> float:
-        """The share of known labels that are predicted; without y, on the test nodes of the split."""
-        if y is None:
-            return float(np.mean([result["test"]["accuracy"] for result in self.results_]))
+        """The share of known labels that are predicted. Of y, or of X where that has labels; without both, of the nodes
+        that were held out for test."""
+        if self._is_scored_by_split(X, y, edges, directed):
+            return self._test("accuracy")
         found = self.predict(X, edges, directed=directed)
+        y = classes_in(X) if y is None else y
         check_index(X, y)
         pairs = zip(found.tolist(), labels_of(y, len(found)))
         right = [predicted == label for predicted, label in pairs if not is_unknown(label)]
@@ -412,40 +480,11 @@ class NodeRegressor(RegressorMixin, _Node):
         return values[:, 0] if values.shape[1] == 1 else values
 
     def score(self, X: Any = None, y: Any = None, edges: Any = None, *, directed: bool | None = None) -> float:
-        """R2 of the known values, the mean over the columns; without y, on the test nodes of the split."""
-        if y is None:
-            return float(np.mean([result["test"]["r2"] for result in self.results_]))
+        """R2 of the known values, the mean over the columns. Of y, or of X where that has labels; without both, of the
+        nodes that were held out for test."""
+        if self._is_scored_by_split(X, y, edges, directed):
+            return self._test("r2")
         found = self.predict(X, edges, directed=directed)
+        y = values_in(X) if y is None else y
         check_index(X, y)
         return r2(values_of(y, len(found)), found)
-
-
-class _Progress:
-    """A bar where tqdm is installed, a line now and then where it is not."""
-
-    def __init__(self, verbose: int) -> None:
-        try:
-            from tqdm.auto import tqdm
-
-            self._bar: Any = tqdm(total=1, unit="epoch", leave=verbose > 1)
-        except ImportError:
-            self._bar = None
-        self._runs: dict[int, int] = {}
-
-    def __call__(self, run: int, epoch: int, epochs: int, loss: float, metric: float) -> None:
-        self._runs[run] = epoch + 1
-        if self._bar is None:
-            if epoch % 100 == 0:
-                print(
-                    f"qw: run {run}, epoch {epoch} of {epochs}: loss {loss:.4g}, validation {metric:.4g}",
-                    file=sys.stderr,
-                )
-            return
-        self._bar.total = epochs * len(self._runs)
-        self._bar.n = sum(self._runs.values())
-        if epoch % 10 == 0:
-            self._bar.set_postfix(loss=f"{loss:.4g}", val=f"{metric:.4g}")
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()

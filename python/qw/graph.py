@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._lib import fail
-from .convert import edges_of
+from .convert import as_array, edges_of
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -20,7 +20,8 @@ class Graph:
 
     edges: a [2, E] array or tensor, row 0 the source of an edge and row 1 its destination, as PyTorch Geometric has
         them (an undirected graph may list both directions: they are one edge); a list of pairs; a DataFrame with two
-        columns; a networkx graph; a scipy.sparse matrix; a PyTorch Geometric Data object.
+        columns; a networkx graph; a scipy.sparse matrix; a PyTorch Geometric Data object; a Graph. Nodes of networkx
+        are numbered as they stand in it (node_names), unless their names are the numbers from 0.
     num_nodes: as many as the edges name, unless given.
     costs: what moving one unit over an edge costs, for each given edge; 1 without.
     weights: of the adjacency matrix, for each given edge; 1 without.
@@ -117,7 +118,10 @@ class Graph:
 def _row(values: ArrayLike | None, size: int, name: str) -> FloatArray:
     if values is None:
         return np.empty(0)
-    row = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=np.float64)
+    try:
+        row = as_array(values, name).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise fail(f"{name} must be numbers: {error}") from None
     if row.shape != (size,):
         raise fail(f"{name} must have one number for each of {size} given edges, got the shape {row.shape}")
     return row
@@ -125,4 +129,7 @@ def _row(values: ArrayLike | None, size: int, name: str) -> FloatArray:
 
 def as_graph(graph: Any, num_nodes: int | None = None, *, directed: bool | None = None) -> Graph:
     """A Graph, made from what Graph() takes unless it is one."""
-    return graph if isinstance(graph, Graph) else Graph(graph, num_nodes, directed=directed)
+    if not isinstance(graph, Graph):
+        return Graph(graph, num_nodes, directed=directed)
+    edges_of(graph, num_nodes, directed)  # which says what contradicts the graph
+    return graph

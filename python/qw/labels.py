@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._lib import fail
 from .convert import as_array, is_instance
+from .data import Dataset, targets_of
 
 
 def is_missing(value: Any) -> bool:
@@ -131,3 +132,22 @@ def classes_of(names: list[str], count: int) -> NDArray[Any]:
         return np.arange(count)
     whole = all(re.fullmatch(r"0|-?[1-9]\d{0,17}", name) for name in names)
     return np.array([int(name) for name in names] if whole else names)
+
+
+def _targets_in(x: Any, task: str) -> _core.Targets:
+    targets = x._data.targets if isinstance(x, Dataset) else targets_of(x.y) if x.y is not None else None
+    if targets is None or targets.task != task:
+        raise fail(f"X has no labels for {task}; give score y")
+    return targets
+
+
+def classes_in(x: Any) -> list[Any]:
+    """A class for each node of a Dataset or a PyG Data object, None where it is unknown."""
+    targets = _targets_in(x, "classification")
+    classes = classes_of(targets.names, targets.width).tolist()
+    return [classes[place] if place >= 0 else None for place in targets.classes.tolist()]
+
+
+def values_in(x: Any) -> NDArray[np.float64]:
+    values = _targets_in(x, "regression").values
+    return values[:, 0] if values.shape[1] == 1 else values

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from ._lib import error_of, fail, operators
-from .graph import Graph
+from .graph import Graph, as_graph
 from .ops import Incidence, incidence_of
 from .optim import QWOptimizer
+from .propagation import KEPT
 
 DIVERGENCES = ("softmax", "bernoulli", "least_squares")
 
@@ -87,7 +88,7 @@ class QWLoss(nn.Module):
         if isinstance(edge_index, Graph):
             if edge_cost is not None:
                 raise fail("edge_cost belongs to the edges of a list; this Graph has costs of its own")
-            graph = edge_index
+            graph = as_graph(edge_index, num_nodes, directed=directed)
         else:
             whole = directed if directed is not None or not isinstance(edge_index, Tensor) else False
             graph = Graph(edge_index, num_nodes, costs=edge_cost, directed=whole)
@@ -121,7 +122,12 @@ class QWLoss(nn.Module):
     def _apply(self, fn: Any, *arguments: Any, **options: Any) -> QWLoss:
         super()._apply(fn, *arguments, **options)
         if self._unit.device != self.flow.device or self._unit.dtype != self.flow.dtype:
-            self._new_unit()
+            moved = self._unit.detach().to(self.flow)
+            if torch._has_compatible_shallow_copy_type(self._unit, moved):
+                self._unit.data = moved  # the same object, as parameters are: an optimiser has it
+                self._unit.grad = None if self._unit.grad is None else self._unit.grad.to(moved)
+            else:
+                self._new_unit()
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QWLoss:
@@ -144,9 +150,15 @@ class QWLoss(nn.Module):
     def get_extra_state(self) -> dict[str, str]:
         return {"graph": self._graph_hash}
 
-    def set_extra_state(self, state: dict[str, str]) -> None:
-        if state["graph"] != self._graph_hash:
+    def set_extra_state(self, state: Any) -> None:
+        if not isinstance(state, dict) or state.get("graph") != self._graph_hash:
             raise fail("this flow belongs to another graph: its edges are not those of this loss")
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *arguments: Any) -> None:
+        extra = f"{prefix}_extra_state"
+        if extra in state_dict:
+            self.set_extra_state(state_dict[extra])  # before the flow is overwritten
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
 
     @property
     def graph(self) -> Incidence:
@@ -175,19 +187,38 @@ class QWLoss(nn.Module):
     def _labels(self, y: Tensor) -> Tensor:
         if self.divergence == "softmax" and not y.is_floating_point():
             return y.squeeze(1) if y.dim() == 2 and y.shape[1] == 1 and self.num_classes != 1 else y
-        return y.to(self.flow.dtype)
+        values = y.to(self.flow.dtype)
+        if self.divergence == "bernoulli" and not y.is_floating_point():
+            values = values.masked_fill(values < 0, float("nan"))
+        return values
+
+    def _check_labels(self, y: Tensor) -> None:
+        """Once for labels that stay as they are: on a GPU that is waited for."""
+        if self.divergence != "bernoulli" or y.is_meta:
+            return
+        kept = KEPT.of(y)
+        if "bernoulli" not in kept:
+            values = self._labels(y)
+            wrong = values[(values < 0) | (values > 1)]
+            kept["bernoulli"] = float(wrong[0]) if wrong.numel() else None
+        if kept["bernoulli"] is not None:
+            raise fail(
+                f"y has {kept['bernoulli']:g}: bernoulli takes labels from 0 to 1, and NaN, or negative integers, "
+                "where a label is unknown"
+            )
 
     def forward(self, out: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
         """The loss of the network's output [N, C] and labels: [N] classes, or [N, C] of 0/1 labels or values.
 
-        mask: [N] of bool, or the numbers of the training nodes. Without one all nodes whose label is known count: not
-        negative, or not NaN.
+        mask: [N] of bool, or the numbers of the training nodes. Without one all nodes whose label is known count.
+        Unknown are negative integers, except as values (least_squares), and NaN.
         """
         if _is_compiling():
             return self._value(out, y, mask)
         if _is_transforming():
             return self._composed(self._output(out), y, mask)
         try:
+            self._check_labels(y)
             value = self._value(out, y, mask)
         except RuntimeError as error:
             known = error_of(error)

@@ -6,28 +6,19 @@ that stay as they are. qw.accelerate(model) puts these layers in the place of Py
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils import parametrize
 
 from . import ops
-from ._lib import fail, operators
-from .ops import Pattern
+from ._lib import fail
+from .filters import APPNP, BernConv, ChebIIConv, chebyshev_coefficients
+from .layer import Layer, check_channels, check_options, glorot, is_plain, seed
 from .propagation import KEPT, check_features, for_later, graph_of, kept_product, linear, sparse_rows, stays
 
-
-def _seed() -> int:
-    return int(torch.randint(2**62, (1,)).item())
-
-
-def _glorot(*tensors: Tensor) -> None:
-    for tensor in tensors:
-        bound = math.sqrt(6.0 / (tensor.size(-2) + tensor.size(-1)))
-        nn.init.uniform_(tensor, -bound, bound)
+__all__ = ["APPNP", "BernConv", "ChebIIConv", "GATConv", "GCNConv", "GINConv", "SAGEConv", "chebyshev_coefficients"]
 
 
 def _tensor(value: Any) -> Tensor:
@@ -35,22 +26,16 @@ def _tensor(value: Any) -> Tensor:
     return made
 
 
-def is_plain(module: nn.Module) -> bool:
-    """Whether calling it is its forward alone: no hooks (of pruning and norms, too) and no parametrizations."""
-    hooks = [kept for name, kept in vars(module).items() if name.endswith("_hooks") and "state_dict" not in name]
-    return not any(hooks) and not parametrize.is_parametrized(module)
+def _reset(module: Any) -> None:
+    """As PyTorch Geometric does it: by the module itself where it can, else by its children."""
+    if hasattr(module, "reset_parameters"):
+        module.reset_parameters()
+        return
+    for child in module.children() if hasattr(module, "children") else []:
+        _reset(child)
 
 
-class _Layer(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        operators()
-
-    def __repr__(self) -> str:
-        return f"qw.{type(self).__name__}({self.extra_repr()})"
-
-
-class GCNConv(_Layer):
+class GCNConv(Layer):
     """torch_geometric.nn.GCNConv: D^-1/2 (A + I) D^-1/2 X W^T + b."""
 
     def __init__(
@@ -62,8 +47,11 @@ class GCNConv(_Layer):
         add_self_loops: bool | None = None,
         normalize: bool = True,
         bias: bool = True,
+        **options: Any,
     ) -> None:
         super().__init__()
+        check_options("GCNConv", options)
+        check_channels("GCNConv", in_channels, out_channels)
         add_self_loops = normalize if add_self_loops is None else add_self_loops
         if add_self_loops and not normalize:
             raise fail("GCNConv cannot add self-loops without normalize")
@@ -74,11 +62,14 @@ class GCNConv(_Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        _glorot(self.lin.weight)
+        glorot(self.lin.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        x = self._given(x)
+        if self._leaves(x, edge_index):
+            return _tensor(self._answer(x, edge_index, edge_weight))
         check_features("GCNConv", x)
         graph = graph_of(edge_index, x.shape[0])
         fill = 2.0 if self.improved else 1.0
@@ -99,7 +90,7 @@ class GCNConv(_Layer):
         return f"{self.in_channels}, {self.out_channels}"
 
 
-class GATConv(_Layer):
+class GATConv(Layer):
     """torch_geometric.nn.GATConv, without features of edges."""
 
     def __init__(
@@ -115,8 +106,11 @@ class GATConv(_Layer):
         fill_value: float | str = "mean",
         bias: bool = True,
         residual: bool = False,
+        **options: Any,
     ) -> None:
         super().__init__()
+        check_options("GATConv", options)
+        check_channels("GATConv", in_channels, out_channels, heads)
         if edge_dim is not None:
             raise fail("GATConv has no features of edges; leave this layer to PyTorch Geometric")
         self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
@@ -130,9 +124,9 @@ class GATConv(_Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        _glorot(self.lin.weight, self.att_src, self.att_dst)
+        glorot(self.lin.weight, self.att_src, self.att_dst)
         if self.res is not None:
-            _glorot(self.res.weight)
+            glorot(self.res.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
@@ -144,6 +138,10 @@ class GATConv(_Layer):
         size: Any = None,
         return_attention_weights: bool | None = None,
     ) -> Tensor:
+        x = self._given(x)
+        if self._leaves(x, edge_index, edge_attr, size, return_attention_weights):
+            more = {} if return_attention_weights is None else {"return_attention_weights": return_attention_weights}
+            return _tensor(self._answer(x, edge_index, edge_attr, size=size, **more))
         check_features("GATConv", x)
         if edge_attr is not None or size is not None or return_attention_weights is not None:
             raise fail(
@@ -160,7 +158,7 @@ class GATConv(_Layer):
             None,
             self.negative_slope,
             dropout,
-            _seed() if dropout else 0,
+            seed() if dropout else 0,
         )
         if not self.concat:
             out = out.view(-1, self.heads, self.out_channels).mean(dim=1)
@@ -172,14 +170,15 @@ class GATConv(_Layer):
         return f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
 
 
-class GINConv(_Layer):
+class GINConv(Layer):
     """torch_geometric.nn.GINConv: nn((1 + eps) x_i + sum over neighbours of x_j)."""
 
     eps: Tensor
     nn: Any
 
-    def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False) -> None:
+    def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False, **options: Any) -> None:
         super().__init__()
+        check_options("GINConv", options)
         self.nn = nn
         self.initial_eps = eps
         if train_eps:
@@ -188,12 +187,14 @@ class GINConv(_Layer):
             self.register_buffer("eps", torch.full((1,), float(eps)))
 
     def reset_parameters(self) -> None:
-        for module in self.nn.modules():
-            if module is not self.nn and hasattr(module, "reset_parameters"):
-                module.reset_parameters()
-        self.eps.data.fill_(self.initial_eps)
+        _reset(self.nn)
+        with torch.no_grad():
+            self.eps.fill_(self.initial_eps)
 
     def forward(self, x: Tensor, edge_index: Tensor, size: Any = None) -> Tensor:
+        x = self._given(x)
+        if self._leaves(x, edge_index, size):
+            return _tensor(self._answer(x, edge_index, size=size))
         check_features("GINConv", x)
         if size is not None:
             raise fail("GINConv takes features and edge_index; leave size to PyTorch Geometric")
@@ -249,7 +250,7 @@ class GINConv(_Layer):
         return f"nn={self.nn}"
 
 
-class SAGEConv(_Layer):
+class SAGEConv(Layer):
     """torch_geometric.nn.SAGEConv with the mean or sum over neighbours: W_l mean(x_j) + W_r x_i + b."""
 
     def __init__(
@@ -261,11 +262,14 @@ class SAGEConv(_Layer):
         root_weight: bool = True,
         project: bool = False,
         bias: bool = True,
+        **options: Any,
     ) -> None:
         super().__init__()
+        check_options("SAGEConv", options)
         if aggr not in ("mean", "sum", "add") or project:
             raise fail("SAGEConv has the aggregations mean and sum, without project; leave others to PyTorch Geometric")
         both = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
+        check_channels("SAGEConv", *both, out_channels)
         self.in_channels, self.out_channels, self.aggr = in_channels, out_channels, aggr
         self.normalize, self.root_weight, self.project = normalize, root_weight, project
         self.lin_l = nn.Linear(both[0], out_channels, bias=bias)
@@ -278,6 +282,9 @@ class SAGEConv(_Layer):
             self.lin_r.reset_parameters()
 
     def forward(self, x: Tensor, edge_index: Tensor, size: Any = None) -> Tensor:
+        x = self._given(x)
+        if self._leaves(x, edge_index, size):
+            return _tensor(self._answer(x, edge_index, size=size))
         check_features("SAGEConv", x)
         if size is not None:
             raise fail("SAGEConv takes features and edge_index; leave size to PyTorch Geometric")
@@ -300,128 +307,3 @@ class SAGEConv(_Layer):
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, aggr={self.aggr}"
-
-
-def chebyshev_coefficients(degree: int, polynomial: Any) -> list[float]:
-    """c_j with p(x) = sum of c_j T_j(x), for a polynomial of at most this degree."""
-    count = degree + 1
-    angles = [math.pi * (k + 0.5) / count for k in range(count)]
-    values = [polynomial(math.cos(angle)) for angle in angles]
-    return [
-        (1.0 if j == 0 else 2.0) / count * math.fsum(v * math.cos(j * angle) for v, angle in zip(values, angles))
-        for j in range(count)
-    ]
-
-
-class APPNP(_Layer):
-    """torch_geometric.nn.APPNP: K steps of z = (1 - alpha) M z + alpha x, as one filter."""
-
-    coefficients: Tensor
-
-    def __init__(
-        self,
-        K: int,
-        alpha: float,
-        dropout: float = 0.0,
-        cached: bool = False,
-        add_self_loops: bool = True,
-        normalize: bool = True,
-    ) -> None:
-        super().__init__()
-        self.K, self.alpha, self.dropout = K, alpha, dropout
-        self.cached, self.add_self_loops, self.normalize = cached, add_self_loops, normalize
-
-        def steps(x: float) -> float:
-            z = 1.0
-            for _ in range(K):
-                z = (1 - alpha) * x * z + alpha
-            return z
-
-        made = torch.tensor(chebyshev_coefficients(K, steps), dtype=torch.float64)
-        self.register_buffer("coefficients", made, persistent=False)
-
-    def reset_parameters(self) -> None:
-        pass
-
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        check_features("APPNP", x)
-        graph = graph_of(edge_index, x.shape[0])
-        loops = self.add_self_loops and self.normalize
-        pattern, _ = graph.pattern(loops)
-        if self.normalize:
-            values = graph.normalised(edge_weight, loops, 1.0, x.dtype)
-        else:
-            values = graph.weights(edge_weight, False, 1.0, x.dtype)
-        if not self.normalize or (self.dropout > 0 and self.training):
-            return self._step_by_step(pattern, values, x)
-        if self.coefficients.device != x.device:
-            with for_later():
-                self.coefficients = self.coefficients.to(x.device)  # it has no parameters to be moved with
-        return ops.chebyshev_filter(pattern, values, self.coefficients.to(x.dtype), x)
-
-    def _step_by_step(self, pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:
-        z = x
-        for _ in range(self.K):
-            if self.dropout > 0 and self.training:
-                values = ops.dropout(values, self.dropout, _seed())
-            z = ops.spmm(pattern, (1 - self.alpha) * values, z, self.alpha * x)
-        return z
-
-    def extra_repr(self) -> str:
-        return f"K={self.K}, alpha={self.alpha}"
-
-
-class _Filter(_Layer):
-    """A learned polynomial of M = D^-1/2 A D^-1/2, from its values `temp` [K + 1]."""
-
-    basis: Tensor
-
-    def __init__(self, K: int, basis: list[list[float]]) -> None:
-        super().__init__()
-        if K < 1:
-            raise fail(f"K must be at least 1, got {K}")
-        self.K = K
-        self.temp = nn.Parameter(torch.ones(K + 1))
-        self.register_buffer("basis", torch.tensor(basis, dtype=torch.float64), persistent=False)
-
-    def reset_parameters(self) -> None:
-        nn.init.ones_(self.temp)
-
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        check_features(type(self).__name__, x)
-        graph = graph_of(edge_index, x.shape[0])
-        pattern, _ = graph.pattern(False)
-        values = graph.normalised(edge_weight, False, 1.0, x.dtype)
-        coefficients = self.basis.to(x.dtype) @ torch.relu(self.temp).to(x.dtype)
-        return ops.chebyshev_filter(pattern, values, coefficients, x)
-
-    def extra_repr(self) -> str:
-        return f"K={self.K}"
-
-
-class BernConv(_Filter):
-    """BernNet's filter (He et al., 2021): sum of relu(temp_k) B_k(L), with Bernstein's polynomials B_k.
-
-    L is the normalised Laplacian I - M; the parameter temp has the published name.
-    """
-
-    def __init__(self, K: int) -> None:
-        columns = [
-            chebyshev_coefficients(K, lambda x, k=k: math.comb(K, k) * ((1 + x) / 2) ** (K - k) * ((1 - x) / 2) ** k)
-            for k in range(K + 1)
-        ]
-        super().__init__(K, [list(row) for row in zip(*columns)])
-
-
-class ChebIIConv(_Filter):
-    """ChebNetII's filter (He et al., 2022): the polynomial with values relu(temp_j) at the Chebyshev nodes of L - I."""
-
-    def __init__(self, K: int) -> None:
-        angles = [math.pi * (K - j + 0.5) / (K + 1) for j in range(K + 1)]
-        super().__init__(
-            K,
-            [
-                [(1.0 if k == 0 else 2.0) / (K + 1) * (-1.0) ** k * math.cos(k * angle) for angle in angles]
-                for k in range(K + 1)
-            ],
-        )

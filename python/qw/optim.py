@@ -127,14 +127,18 @@ class QWOptimizer(torch.optim.Optimizer):
         return {"network": network, "flow": {**flow, "step": self._step, "moments": self._moments}}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        if not {"network", "flow"} <= state_dict.keys():
+            raise fail("this state is of another optimiser: it has no network and flow, as a QWOptimizer saves them")
         if (self.network is None) != (state_dict["network"] is None):
             raise fail("this state has a network and the optimiser has none, or the other way round")
+        flow = dict(state_dict["flow"])
+        step, moments = flow.pop("step"), flow.pop("moments")
+        if moments is not None and any(each.shape != self.loss.flow.shape for each in moments):
+            shape = list(moments[0].shape)
+            raise fail(f"this state is of a flow {shape}, the flow of this loss is {list(self.loss.flow.shape)}")
         if self.network is not None:
             self.network.load_state_dict(state_dict["network"])
-        flow = dict(state_dict["flow"])
-        self._step = flow.pop("step")
-        moments = flow.pop("moments")
         first, second = (None, None) if moments is None else (each.to(self.loss.flow).clone() for each in moments)
-        self._moments = None if first is None or second is None else (first, second)
+        self._step, self._moments = step, None if first is None or second is None else (first, second)
         self.flow_group.update(flow)
         self._join_groups()

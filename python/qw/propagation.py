@@ -17,21 +17,30 @@ from .ops import Pattern
 SPARSE_BELOW = 0.25  # of non-zeros: features are multiplied as a sparse matrix
 
 
+def _state(tensor: Tensor) -> tuple[Any, ...]:
+    """What differs when the tensor is changed, or has other numbers by `tensor.data = ...`."""
+    try:
+        at = tensor.data_ptr()
+    except RuntimeError:  # of a transform or a compiler, which show no memory
+        at = 0
+    return tensor._version, at, tensor.dtype, tensor.device, tensor.shape
+
+
 class Kept:
     """What was computed from a tensor, until the tensor changes or is gone."""
 
     def __init__(self) -> None:
-        self._of: dict[int, tuple[weakref.ref[Tensor], int, dict[Any, Any]]] = {}
+        self._of: dict[int, tuple[weakref.ref[Tensor], tuple[Any, ...], dict[Any, Any]]] = {}
 
     def of(self, tensor: Tensor) -> dict[Any, Any]:
         if tensor.is_inference():  # nobody counts its changes
             return {}
-        key, version = id(tensor), tensor._version
+        key, state = id(tensor), _state(tensor)
         found = self._of.get(key)
-        if found is not None and found[0]() is tensor and found[1] == version:
+        if found is not None and found[0]() is tensor and found[1] == state:
             return found[2]
         made: dict[Any, Any] = {}
-        self._of[key] = (weakref.ref(tensor, lambda _: self._of.pop(key, None)), version, made)
+        self._of[key] = (weakref.ref(tensor, lambda _: self._of.pop(key, None)), state, made)
         return made
 
 
@@ -45,8 +54,8 @@ def for_later() -> Iterator[None]:
         yield
 
 
-def version_of(tensor: Tensor) -> int:
-    return -1 if tensor.is_inference() else tensor._version
+def state_of(tensor: Tensor) -> tuple[Any, ...] | None:
+    return None if tensor.is_inference() else _state(tensor)
 
 
 class PropagationGraph:
@@ -60,6 +69,7 @@ class PropagationGraph:
         self.loops = self.source == self.target
         self._patterns: dict[bool, tuple[Pattern, Tensor]] = {}
         self._values: dict[Any, Tensor] = {}
+        self._symmetric: bool | None = None
 
     def pattern(self, self_loops: bool) -> tuple[Pattern, Tensor]:
         """Of A, or with its self-loops replaced by one for each node; and the given edge of each entry.
@@ -80,6 +90,14 @@ class PropagationGraph:
             numbers = torch.cat([numbers[kept], self.loops.shape[0] + nodes])
         pattern, order = ops.pattern(rows, columns, self.num_nodes, self.num_nodes)
         return pattern, numbers[order]
+
+    def is_symmetric(self) -> bool:
+        """Whether edges go both ways. Looked at once: on a GPU that is waited for."""
+        if self._symmetric is None:
+            pattern, _ = self.pattern(False)
+            there, back = (pattern.offsets, pattern.columns), (pattern.transposed_offsets, pattern.transposed_columns)
+            self._symmetric = all(torch.equal(one, other) for one, other in zip(there, back))
+        return self._symmetric
 
     def weights(self, edge_weight: Tensor | None, self_loops: bool, fill: float, dtype: torch.dtype) -> Tensor:
         """Of the entries of pattern(): existing self-loops keep their weight, as PyTorch Geometric has it."""
@@ -151,9 +169,19 @@ class SparseRows:
         return ops.spmm(self.pattern, self.values, weight.t())
 
 
+def _may_change_unseen(x: Tensor) -> bool:
+    """By another process, by numpy, whose memory torch does not own, or between two replays of a CUDA graph."""
+    if x.is_cuda:
+        return bool(torch.cuda.is_current_stream_capturing())
+    if x.device.type != "cpu":
+        return False
+    resizable = getattr(x.untyped_storage(), "resizable", None) if hasattr(x, "untyped_storage") else None
+    return x.is_shared() or (resizable is not None and not resizable())  # older ones do not tell
+
+
 def sparse_rows(x: Tensor) -> SparseRows | None:
     """Of features that stay as they are, where it pays."""
-    if x.requires_grad or x.grad_fn is not None:
+    if not stays(x, None):
         return None
     kept = KEPT.of(x)
     if "sparse" not in kept:
@@ -170,16 +198,17 @@ def linear(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def stays(x: Tensor, edge_weight: Tensor | None) -> bool:
-    return edge_weight is None and not x.requires_grad and x.grad_fn is None
+    """Whether what is computed from these features may be kept for the next call."""
+    return edge_weight is None and not x.requires_grad and x.grad_fn is None and not _may_change_unseen(x)
 
 
 def kept_product(x: Tensor, edge_index: Tensor, key: Any, pattern: Pattern, values: Tensor) -> Tensor:
     """Of a matrix of the graph and features that stay as they are, kept with the features."""
     kept = KEPT.of(x)
     found = kept.get(key)
-    if found is None or found[1] < 0 or found[0]() is not edge_index or found[1] != version_of(edge_index):
+    if found is None or found[1] is None or found[0]() is not edge_index or found[1] != state_of(edge_index):
         with for_later():
-            found = (weakref.ref(edge_index), version_of(edge_index), ops.spmm(pattern, values, x))
+            found = (weakref.ref(edge_index), state_of(edge_index), ops.spmm(pattern, values, x))
         kept[key] = found
     product: Tensor = found[2]
     return product

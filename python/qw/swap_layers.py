@@ -6,15 +6,17 @@ from typing import Any
 
 from torch import nn
 
-from .nn import APPNP, GATConv, GCNConv, GINConv, SAGEConv, is_plain
+from .layer import Layer, is_plain
+from .nn import APPNP, GATConv, GCNConv, GINConv, SAGEConv
 
 
 def accelerate(model: nn.Module) -> int:
     """Puts this module's layers in the place of PyTorch Geometric's, in place; returns how many.
 
     Parameters are taken over, not copied: an optimiser made before goes on. Layers with options that these have not
-    (features of edges, bipartite inputs, other aggregations) stay what they are, and so do layers with hooks, pruning
-    or norms of their weights.
+    (features of edges, bipartite channels, other aggregations) stay what they are, and so do layers with hooks, pruning
+    or norms of their weights. Calls that these layers have not (pairs of feature matrices, adj_t, size=,
+    return_attention_weights=) go to the layer that was there, with the same parameters.
     """
     count = 0
     for name, child in list(model.named_children()):
@@ -23,12 +25,13 @@ def accelerate(model: nn.Module) -> int:
             count += accelerate(child)
             continue
         made.train(child.training)
+        made.replaces(child)
         setattr(model, name, made)
         count += 1
     return count
 
 
-def _like(layer: nn.Module) -> nn.Module | None:
+def _like(layer: nn.Module) -> Layer | None:
     kind = type(layer)
     if kind.__module__.split(".")[:3] != ["torch_geometric", "nn", "conv"]:
         return None
@@ -37,7 +40,7 @@ def _like(layer: nn.Module) -> nn.Module | None:
     make = _LIKE.get(kind.__name__)
     if make is None or any(isinstance(p, nn.parameter.UninitializedParameter) for p in layer.parameters()):
         return None
-    made: nn.Module | None = make(layer)
+    made: Layer | None = make(layer)
     return made
 
 

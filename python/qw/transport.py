@@ -104,12 +104,15 @@ def wasserstein1(
         distance as a tensor, [] or [C], with gradients for both.
     labelled: mask or numbers of the nodes that are bound; the others give and take freely. All, unless given.
     slack: above 0: what a unit costs that a labelled node gives away or takes up without moving it.
-    time_limit: seconds; then lower and upper still hold.
+    solver, gap: how, and how far lower may be from upper, as `qw w1` has them; for arrays only.
+    time_limit: seconds; then lower and upper still hold. For arrays only.
 
     Returns a Transport, or with tensors the distance alone.
     """
     graph = as_graph(graph)
     if is_instance(mu, "torch", "Tensor") or is_instance(nu, "torch", "Tensor"):
+        if solver != "auto" or gap != 0 or time_limit is not None:
+            raise fail("solver, gap and time_limit are for arrays; with tensors the distance is always exact")
         return _differentiable(graph, mu, nu, labelled, slack)
     nodes = labelled_nodes(labelled, graph.num_nodes)
     from_, to = (_columns(values, graph.num_nodes, name) for values, name in ((mu, "mu"), (nu, "nu")))

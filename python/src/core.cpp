@@ -143,6 +143,14 @@ void define_dataset(py::module_& module) {
       .def_property_readonly("train", [](const Split& split) { return array_of(std::vector(split.train)); })
       .def_property_readonly("val", [](const Split& split) { return array_of(std::vector(split.val)); })
       .def_property_readonly("test", [](const Split& split) { return array_of(std::vector(split.test)); });
+  py::class_<TableColumn>(module, "TableColumn")
+      .def(py::init<>())
+      .def_readwrite("name", &TableColumn::name)
+      .def_readwrite("role", &TableColumn::role)
+      .def_readwrite("type", &TableColumn::type)
+      .def_readwrite("values", &TableColumn::values)
+      .def_readwrite("missing", &TableColumn::missing)
+      .def_readwrite("fill", &TableColumn::fill);
   py::class_<Dataset>(module, "Dataset")
       .def(py::init<>())
       .def_readwrite("name", &Dataset::name)
@@ -154,7 +162,9 @@ void define_dataset(py::module_& module) {
       .def_readwrite("node_ids", &Dataset::node_ids)
       .def_readwrite("notes", &Dataset::notes)
       .def_readwrite("default_split", &Dataset::default_split)
+      .def_readwrite("columns", &Dataset::columns)
       .def_readwrite("made_features", &Dataset::made_features)
+      .def_readwrite("of_paper", &Dataset::of_paper)
       .def("check", &check_consistent)
       .def("split", [](const Dataset& dataset, const std::string& spec, int64_t run, uint32_t seed) {
         return make_split(dataset, split_of_run(dataset, spec, run).spec, seed);

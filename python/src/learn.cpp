@@ -3,12 +3,15 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "arrays.h"
 #include "qw/data/load.h"
+#include "qw/graph/split_spec.h"
 #include "qw/study/fit_best.h"
 #include "signals.h"
 
@@ -157,6 +160,17 @@ std::string results(const Fitted& fitted) {
   return all.dump();
 }
 
+// What the splits of the runs lack, each once.
+std::vector<std::string> warnings(const Fitted& fitted) {
+  std::vector<std::string> all;
+  for (const RunResult& result : fitted.metrics()) {
+    for (const std::string& warning : split_warnings(result.split)) {
+      if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_learn, module) {
@@ -166,6 +180,7 @@ PYBIND11_MODULE(_learn, module) {
       .def("scores", &scores)
       .def("explain", &explain)
       .def("results", &results)
+      .def("split_warnings", &warnings)
       .def("request", [](const Fitted& fitted) { return to_json(fitted.request()).dump(); })
       .def_property_readonly("task", [](const Fitted& fitted) { return task_name(fitted.schema().task); })
       .def_property_readonly("names", [](const Fitted& fitted) { return fitted.schema().target_names; })

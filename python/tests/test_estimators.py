@@ -130,7 +130,7 @@ def test_run_folders_go_both_ways(tmp_path):
     assert config["request"]["model"] == "gcn"
     again = qw.NodeClassifier.load(tmp_path / "run")
     assert again.get_params()["solver"] == "bregman" and again.runs == 2
-    with pytest.raises(qw.Error, match="give predict X"):
+    with pytest.raises(qw.Error, match="give X and edges"):
         again.predict()
     assert np.array_equal(again.predict_proba(x, edges), model.predict_proba())
     with pytest.raises(qw.Error, match="not empty"):

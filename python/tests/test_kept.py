@@ -129,3 +129,99 @@ def test_hooks_are_called_on_sparse_features(how):
     network = watched(how, torch.nn.Linear(WIDTH, 4).double())
     found = qnn.GINConv(network).double()(x, edge_index)
     assert torch.allclose(found, network(summed(x, edge_index)))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("density", [0.05, 1.0])
+def test_other_numbers_in_the_same_tensor(name, density):
+    """`tensor.data = ...` moves no version."""
+    edge_index, nodes = random_edges(3, nodes=60, edges=300)
+    x = torch.randn(nodes, WIDTH, dtype=torch.float64) * (torch.rand(nodes, WIDTH) < density)
+    layer = LAYERS[name]().double()
+    layer(x, edge_index)
+    other, turned = torch.randn_like(x), edge_index.roll(1, 1).flip(0)
+    x.data, edge_index.data = other.clone(), turned.clone()
+    assert torch.equal(layer(x, edge_index), layer(other, turned))
+
+
+@pytest.mark.parametrize("density", [0.05, 1.0])
+@pytest.mark.parametrize("name", ["gcn", "gin", "sage", "gat"])
+@pytest.mark.parametrize("how", ["numpy", "shared"])
+def test_features_that_change_without_torch(name, density, how):
+    if how == "numpy" and not hasattr(torch.UntypedStorage, "resizable"):
+        pytest.skip("this torch does not tell whose memory it is")
+    edge_index, nodes = random_edges(3, nodes=60, edges=300)
+    x = torch.randn(nodes, WIDTH, dtype=torch.float64) * (torch.rand(nodes, WIDTH) < density)
+    given = torch.from_numpy(x.numpy().copy()) if how == "numpy" else x.clone().share_memory_()
+    layer = LAYERS[name]().double()
+    layer(given, edge_index)
+    given.numpy()[:] *= 3
+    assert torch.allclose(layer(given, edge_index), layer(3 * x, edge_index))
+
+
+class Own(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(3, 3)
+
+
+@pytest.mark.parametrize("network", [lambda: torch.nn.Linear(3, 2), lambda: torch.nn.Sequential(torch.nn.Linear(3, 2)), Own])
+def test_gin_resets_its_network(network):
+    """As PyTorch Geometric does: a module that can, or its children."""
+    layer = qnn.GINConv(network(), eps=0.5, train_eps=True)
+    before = [parameter.detach().clone() for parameter in layer.nn.parameters()]
+    with torch.no_grad():
+        layer.eps.fill_(3.0)
+    layer.reset_parameters()
+    assert not any(torch.equal(one, other) for one, other in zip(before, layer.nn.parameters())) and layer.eps == 0.5
+
+
+def test_gin_sees_that_eps_was_reset():
+    edge_index, nodes = random_edges(5, nodes=20, edges=60)
+    x = torch.randn(nodes, 3)
+    layer = qnn.GINConv(torch.nn.Identity(), eps=0.5)
+    wanted = layer(x, edge_index)
+    layer.eps.fill_(2.0)
+    assert not torch.allclose(layer(x, edge_index), wanted)
+    layer.reset_parameters()
+    assert torch.equal(layer(x, edge_index), wanted)
+
+
+FILTERS = {"appnp": lambda: qnn.APPNP(7, 0.2), "bern": lambda: qnn.BernConv(5), "cheb": lambda: qnn.ChebIIConv(5)}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_constants_of_filters_are_no_tensors_of_the_module(name):
+    edge_index, nodes = random_edges(5, nodes=20, edges=60, both=True)
+    x = torch.randn(nodes, 3, dtype=torch.float64)
+    layer = FILTERS[name]().double()
+    wanted = layer(x, edge_index)
+    assert not list(layer.buffers())
+    assert torch.equal(layer.half().double()(x, edge_index), wanted)
+    empty = FILTERS[name]().to("meta").to_empty(device="cpu").double()
+    empty.reset_parameters()
+    assert torch.equal(empty(x, edge_index), wanted)
+
+
+def test_alpha_that_is_set_later_holds():
+    edge_index, nodes = random_edges(5, nodes=20, edges=60)
+    x = torch.randn(nodes, 3)
+    layer = qnn.APPNP(3, 0.1)
+    layer(x, edge_index)
+    layer.alpha = 0.4
+    assert torch.equal(layer(x, edge_index), qnn.APPNP(3, 0.4)(x, edge_index))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_steps_on_arcs_keep_their_numbers(weighted):
+    """Chebyshev's polynomials of such a matrix grow; the steps themselves do not."""
+    edge_index, nodes = random_edges(4, nodes=60, edges=240)
+    if weighted:
+        edge_index = torch.cat([edge_index, edge_index.flip(0)], 1)
+    weight = torch.rand(edge_index.shape[1], dtype=torch.float64) if weighted else None
+    x = torch.randn(nodes, 3, dtype=torch.float64)
+    matrix = qnn.APPNP(1, 0.0)(torch.eye(nodes, dtype=torch.float64), edge_index, weight)
+    wanted = x
+    for _ in range(100):
+        wanted = 0.9 * matrix @ wanted + 0.1 * x
+    assert torch.allclose(qnn.APPNP(100, 0.1)(x, edge_index, weight), wanted, atol=1e-9)

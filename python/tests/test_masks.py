@@ -56,18 +56,21 @@ def test_masks_of_one_run(data):
 
 def test_without_a_validation_mask(data):
     given = data(train_mask=mask(*range(10)), test_mask=mask(*range(10, 20)))
-    made = qw.from_pyg(given)
+    with pytest.warns(UserWarning, match="there is no val_mask: a training keeps its last epoch"):
+        made = qw.from_pyg(given)
     split = made.split()
     assert split.train.tolist() == list(range(10)) and split.test.tolist() == list(range(10, 20))
     assert split.val.size == 0 and made.notes == ["there is no val_mask: a training keeps its last epoch"]
-    model = qw.NodeClassifier("mlp", "ce", epochs=4).fit(given)
+    with pytest.warns(UserWarning, match="there is no val_mask|no node is in the part val"):
+        model = qw.NodeClassifier("mlp", "ce", epochs=4).fit(given)
     right = model.predict()[10:] == np.arange(10, 20) % 2
     assert model.score() == pytest.approx(right.mean()) and model.results_[0]["epochs"] == 4
 
 
 @pytest.mark.parametrize("there", [("train_mask",), ("train_mask", "val_mask"), ("test_mask",), ("val_mask",)])
 def test_masks_that_say_too_little(data, there):
-    made = qw.from_pyg(data(**{name: mask(1, 2) for name in there}))
+    with pytest.warns(UserWarning, match="the masks are not used"):
+        made = qw.from_pyg(data(**{name: mask(1, 2) for name in there}))
     assert made.notes == ["the masks are not used: train_mask and test_mask are needed; a split is drawn"]
     assert made.split().train.size > 2
 
