@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 QW := $(BUILD)/qw
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 
-.PHONY: help demo test test-asan build configure deps lint lint-torch format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu wheel installed install tarball deb test-packages docs clean
+.PHONY: help demo test test-asan build configure deps lint lint-light format fuzz fuzz-build torture bench bench-transport bench-peers bench-gpu wheel installed install tarball deb test-packages docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -37,13 +37,12 @@ configure:
 deps: ## install the missing Debian packages (tools/packages.txt)
 	@tools/install_packages.sh build
 
-lint: build ## clang-format, layers, clang-tidy
+lint: lint-light ## clang-format, layers, documents, clang-tidy over every source: half an hour on two cores
+	tools/lint.sh --torch
+
+lint-light: build ## the same without clang-tidy over what needs LibTorch: eight minutes
 	@tools/install_packages.sh lint
 	tools/lint.sh
-
-lint-torch: build ## clang-tidy over what needs LibTorch: a quarter of an hour on two cores
-	@tools/install_packages.sh lint
-	tools/lint.sh --torch
 
 format: ## rewrite all sources in the project's format
 	git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i

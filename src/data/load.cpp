@@ -267,8 +267,8 @@ void say_small_classes(Dataset& dataset) {
         fmt::format("there is one class only, {}: nothing can be learned; is --target right?", name(0)));
   } else if (small.size() == 1) {
     dataset.notes.push_back(fmt::format(
-        "class {} has {} nodes, too few to train, validate and test on; --split decides where they go",
-        name(small[0]), counts[small[0]]));
+        "class {} has {} node{}, too few to train, validate and test on; --split decides where they go",
+        name(small[0]), counts[small[0]], counts[small[0]] == 1 ? "" : "s"));
   } else if (!small.empty()) {
     dataset.notes.push_back(
         fmt::format("{} of {} classes, such as {}, have fewer than {} nodes, too few to train, "

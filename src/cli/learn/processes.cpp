@@ -90,8 +90,8 @@ std::unique_ptr<Comm> join_processes(const ProcessOptions& options, const Agreem
 
 void require_parts(const PartitionManifest& manifest, int64_t processes) {
   if (processes <= manifest.count()) return;
-  fail_usage(fmt::format("{} has {} parts, too few for {} processes", manifest.folder.string(),
-                         manifest.count(), processes));
+  fail_usage(fmt::format("{} has {} part{}, too few for {} processes", manifest.folder.string(),
+                         manifest.count(), manifest.count() == 1 ? "" : "s", processes));
 }
 
 int count_processes(const ProcessOptions& options) {
