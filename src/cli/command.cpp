@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/progress.h"
+#include "core/text.h"
 #include "data/load_fields.h"
 #include "qw/core/error.h"
 
@@ -35,14 +36,19 @@ void add_options(CLI::App& app, const FieldTable& table) {
   for (const Field& field : table.fields()) {
     const std::string option = option_name(field);
     const bool may_be_empty = is_list(field) && !field.text().empty();  // no item is not the same as left out
-    CLI::Option* added = app.add_option_function<std::string>(
-        option,
-        [field, context = table.context(), option, may_be_empty](const std::string& text) {
-          if (text.empty() && !may_be_empty) fail_usage(fmt::format("{}: {} is empty", context, option));
-          field.set(text, context, option);
-        },
-        field.help);
-    added->type_name(field.kind())->take_last();
+    const auto set = [field, context = table.context(), option, may_be_empty](const std::string& text) {
+      if (text.empty() && !may_be_empty) fail_usage(fmt::format("{}: {} is empty", context, option));
+      field.set(text, context, option);
+    };
+    CLI::Option* added = nullptr;
+    if (is_list(field)) {  // --drop a --drop b is --drop a,b
+      added = app.add_option_function<std::vector<std::string>>(
+          option, [set](const std::vector<std::string>& texts) { set(join(texts, ",")); }, field.help);
+      added->allow_extra_args(false);
+    } else {
+      added = app.add_option_function<std::string>(option, set, field.help)->take_last();
+    }
+    added->type_name(field.kind());
     if (field.is_flag()) {
       added->expected(0);  // --flag is --flag=true
     } else if (!field.text().empty()) {

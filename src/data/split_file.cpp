@@ -139,7 +139,8 @@ std::vector<NodeId>* part_named(Split& split, std::string_view name) {
   const std::string part = lower(name);
   if (part == "train" || part == "training") return &split.train;
   if (part == "val" || part == "valid" || part == "validation" || part == "dev") return &split.val;
-  return part == "test" || part == "testing" ? &split.test : nullptr;
+  const bool is_test = part == "test" || part == "testing" || part == "holdout" || part == "hold-out";
+  return is_test ? &split.test : nullptr;
 }
 
 std::vector<Split> splits_from_csv(const std::string& text, const std::string& label,

@@ -46,6 +46,11 @@ std::vector<FrontDoorCase> cases_of_one_bad_id() {
                  {"1 nodes that"}, {}, 0, {{"/nodes", 5}, {"/isolated_nodes", 1}}),
       with_edges("RowsCannotBeCountedForText", "source,target\na,b\nb,c\nc,x\n", "id,w\na,.5\nb,1\nc,2\n", "",
                  {"e.csv:4: node id 'x' is not in"}, {"--id row-number"}, 1),
+      refused("ZerosThatOneFileLost", "id,w\n003,.5\n001,1\n000,2\n002,3\n",
+              {"n.csv: column 'id' has '002' where the edges have '2': one of the files lost the zeros "
+               "before ids; "
+               "mend it, or say --id row-number if rows are numbered as the edges are"},
+              "", 2),
       refused("ARowTwiceUnderUserId", "user_id,w\n0,.5\n1,2.5\n1,2.5\n2,1\n3,4\n",
               {"n.csv:4: node id '1' stands already in line 3"}),
       refused("ARowTwiceBesideAnIndex", ",name,w\n0,0,.5\n1,1,2.5\n2,1,2.5\n3,2,1\n4,3,4\n",

@@ -56,6 +56,11 @@ std::vector<FrontDoorCase> cases_of_columns() {
            "column 'two' names the parts of a split and is no feature; "
            "--split-column can name it, or --features"},
           {}, {{"/train", {0, 1}}, {"/test", {3, 5}}}),
+      six("AHoldoutIsATest", "phase", {"Train", "train", "valid", "Holdout", "", "hold-out"}, "",
+          {"who trains"}, {}, {{"/train", {0, 1}}, {"/test", {3, 5}}}),
+      six("ASplitOfOtherWords", "data_split", {"A", "A", "B", "B", "C", "C"}, "",
+          {"column 'data_split' is a feature and does not say who trains", "--drop data_split leaves it out"},
+          {}, {{"/split", "stratified"}}),
       six("WithoutAnyTrain", "exam", {"test", "val", "test", "val", "test", "val"}, "", {}, {"who trains"},
           {{"/split", "stratified"}}),
       six("AnotherWordMakesItAFeature", "exam", {"train", "bus", "test", "val", "test", "val"}, "", {},

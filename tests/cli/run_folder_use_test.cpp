@@ -76,6 +76,18 @@ TEST_F(RunFolder, OnlyTrainingsOnTheSameDataAreCompared) {
                      "on the same");
 }
 
+TEST_F(RunFolder, PredictionsDoNotReplaceTheData) {
+  train();
+  const std::string edges = file("edges.csv"), nodes = file("nodes.csv"), before = read_file(nodes);
+  for (const Arguments& command :
+       {Arguments{"predict", out_, "--quiet", "--out", nodes},
+        Arguments{"predict", out_, "--edges", edges, "--nodes", nodes, "--quiet", "--out", nodes}}) {
+    expect_refused(command, 2,
+                   "qw predict: --out " + nodes + " is a file of the data, which it would replace");
+  }
+  EXPECT_EQ(read_file(nodes), before);
+}
+
 TEST_F(RunFolder, OptionsThatWouldBeIgnoredAreErrors) {
   train();
   expect_refused({"train", "--resume", out_, "--lr", "0.5"}, 2,

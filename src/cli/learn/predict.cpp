@@ -69,8 +69,29 @@ Ensemble ensemble_of(const Speakers& speakers, const OpenedRun& opened) {
   return ensemble;
 }
 
+// The data of the command, and of the training, is not written over.
+void refuse_data_as_output(const std::string& out, const std::vector<std::string>& data) {
+  for (const std::string& input : data) {
+    std::error_code ignored;
+    if (!input.empty() && std::filesystem::equivalent(out, input, ignored))
+      fail_usage(fmt::format("qw predict: --out {} is a file of the data, which it would replace", out));
+  }
+}
+
+std::vector<std::string> files_of(const LoadOptions& load) {
+  return {load.edges, load.nodes, load.split_file};
+}
+
+std::vector<std::string> files_of(const nlohmann::ordered_json& data) {
+  const nlohmann::ordered_json load = data.is_object() ? data.value("load", nlohmann::ordered_json::object())
+                                                       : nlohmann::ordered_json::object();
+  return {load.value("edges", ""), load.value("nodes", ""), load.value("split_file", "")};
+}
+
 void predict(const PredictArguments& arguments, const GlobalOptions& global) {
+  refuse_data_as_output(arguments.out, files_of(arguments.run.data.load));
   const OpenedRun opened = open_run(arguments.run);
+  refuse_data_as_output(arguments.out, files_of(opened.request.data));
   const Speakers speakers = speakers_of(arguments.run, arguments.ensemble, arguments.single, opened);
   const Dataset& dataset = opened.dataset;
   const Targets& targets = dataset.targets;

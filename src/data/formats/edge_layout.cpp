@@ -6,11 +6,13 @@
 #include <cctype>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "core/excerpt.h"
 #include "core/text.h"
+#include "data/formats/end_names.h"
 #include "qw/core/error.h"
 
 namespace qw {
@@ -25,68 +27,6 @@ constexpr const char* kSaysDirected =
 bool is_number(std::string_view field) {
   const auto number = parse_number(trim(field));
   return number && std::isfinite(*number);
-}
-
-// "Source_ID" and "source id" are "sourceid"; Neo4j's "person:START_ID(Person)" is "startid".
-std::string plain_word(std::string_view name) {
-  std::string word = lower(name);
-  const std::string role = word.substr(word.find(':') + 1);
-  if (role.size() < word.size() && (role.starts_with("start_id") || role.starts_with("end_id")))
-    word = role.substr(0, role.find('('));
-  std::erase_if(word, [](char c) { return c == '_' || c == '-' || c == ' ' || c == '.' || c == '#'; });
-  return word;
-}
-
-struct Ends {
-  size_t tail = kNoColumn;
-  size_t head = kNoColumn;
-  bool found() const { return tail != kNoColumn; }
-};
-
-// The columns whose names are a pair such as source and target. Of head and tail the one that stands first is
-// the source: graph theory draws an arc from tail to head, knowledge graphs write it from head to tail.
-Ends ends_by_name(const std::vector<std::string>& names) {
-  static const std::vector<std::pair<const char*, const char*>> pairs = {{"source", "target"},
-                                                                         {"source", "destination"},
-                                                                         {"src", "dst"},
-                                                                         {"src", "dest"},
-                                                                         {"src", "tgt"},
-                                                                         {"source", "dest"},
-                                                                         {"from", "to"},
-                                                                         {"sourceid", "targetid"},
-                                                                         {"sourcenode", "targetnode"},
-                                                                         {"sourceid", "destinationid"},
-                                                                         {"srcid", "dstid"},
-                                                                         {"fromnode", "tonode"},
-                                                                         {"fromid", "toid"},
-                                                                         {"fromnodeid", "tonodeid"},
-                                                                         {"node1", "node2"},
-                                                                         {"nodeid1", "nodeid2"},
-                                                                         {"id1", "id2"},
-                                                                         {"nodea", "nodeb"},
-                                                                         {"u", "v"},
-                                                                         {"citing", "cited"},
-                                                                         {"startnode", "endnode"},
-                                                                         {"startid", "endid"},
-                                                                         {"start", "end"},
-                                                                         {"i", "j"}};
-  std::vector<std::string> words;
-  words.reserve(names.size());
-  for (const std::string& name : names) words.push_back(plain_word(name));
-  const auto position = [&](const char* word) {
-    return static_cast<size_t>(std::find(words.begin(), words.end(), word) - words.begin());
-  };
-  Ends found;
-  for (const auto& [from, to] : pairs) {
-    const Ends ends{position(from), position(to)};
-    if (ends.tail == words.size() || ends.head == words.size()) continue;
-    if (std::max(ends.tail, ends.head) == 1) return ends;  // the first two columns need no better name
-    if (!found.found()) found = ends;
-  }
-  const size_t head = position("head"), tail = position("tail");
-  const Ends by_order{std::min(head, tail), std::max(head, tail)};
-  if (by_order.head < words.size() && (by_order.head == 1 || !found.found())) found = by_order;
-  return found;
 }
 
 // What is known before the first row.
@@ -196,11 +136,11 @@ void choose_ends(const LoadOptions& options, const Sample& sample, EdgeLayout& l
   };
   layout.tail = named(options.source, "--source");
   layout.head = named(options.destination, "--destination");
-  const Ends known = layout.has_header ? ends_by_name(layout.names) : Ends{};
+  const EndColumns known = layout.has_header ? ends_by_name(layout.names) : EndColumns{};
   if (layout.tail == kNoColumn && layout.head == kNoColumn) {
     const bool index_first = !known.found() && layout.width >= 3 && layout.has_header &&
                              is_unnamed(layout.names[0]) && counts_rows(sample, 0);
-    const Ends ends = known.found() ? known : index_first ? Ends{1, 2} : Ends{0, 1};
+    const EndColumns ends = known.found() ? known : index_first ? EndColumns{1, 2} : EndColumns{0, 1};
     layout.tail = ends.tail;
     layout.head = ends.head;
     if (layout.tail != 0 || layout.head != 1) say_ends(layout);
@@ -303,6 +243,15 @@ bool has_numbers(const Sample& sample, size_t column, const EdgeLayout& layout) 
   return has_one;
 }
 
+// Where nothing but their place says that the first two columns are the ends, any other might be one.
+std::string ends_by_place(const EdgeLayout& layout) {
+  if (layout.names_are_ends || layout.tail != 0 || layout.head != 1) return "";
+  return fmt::format(
+      "; edges go from column {} to column {}, the first two: --source and --destination name "
+      "others",
+      in_quotes(layout.names[0]), in_quotes(layout.names[1]));
+}
+
 // A column of numbers that nobody asked for may well be a weight.
 void say_unused(const Sample& sample, EdgeLayout& layout) {
   std::vector<std::string> unused, shown;
@@ -320,9 +269,9 @@ void say_unused(const Sample& sample, EdgeLayout& layout) {
   if (unused.empty()) return;
   for (const std::string& name : unused) shown.push_back(in_quotes(name));
   layout.notes.push_back(fmt::format(
-      "{} {} not used; --edge-weight {} would read {} as weights, --edge-cost as transport costs",
+      "{} {} not used; --edge-weight {} would read {} as weights, --edge-cost as transport costs{}",
       (shown.size() == 1 ? "column " : "columns ") + name_list(shown), shown.size() == 1 ? "is" : "are",
-      printable(unused[0]), shown.size() == 1 ? "it" : "the first"));
+      printable(unused[0]), shown.size() == 1 ? "it" : "the first", ends_by_place(layout)));
 }
 
 // A column of text that nobody asked for may well be an end.
@@ -364,6 +313,56 @@ Sample read_sample(const EdgeLayout& layout) {
   return sample;
 }
 
+// What other programs write graphs in, and what a server answers instead of a file.
+void refuse_other_format(std::string_view first_row, const std::string& label) {
+  const std::string_view row = trim(first_row);
+  const bool is_markup = row.starts_with("<?xml") || row.starts_with("<graphml") ||
+                         lower(row).starts_with("<!doctype") || lower(row).starts_with("<html") ||
+                         row.starts_with("<gexf");
+  const bool is_json =
+      row == "{" || row == "[" || row.starts_with("{\"") || row.starts_with("[[") || row.starts_with("[{");
+  const bool is_gml = row == "graph [" || row == "graph" || row.starts_with("Creator \"");
+  const bool is_dot = row.starts_with("digraph ") || (row.starts_with("graph ") && row.ends_with("{"));
+  const char* kind = is_markup ? "XML or HTML"
+                     : is_json ? "JSON"
+                     : is_gml  ? "GML"
+                     : is_dot  ? "Graphviz's dot"
+                               : nullptr;
+  if (kind == nullptr) return;
+  fail(fmt::format("{}: looks like {}, not like rows of edges; write those, as networkx.write_edgelist does",
+                   label, kind));
+}
+
+// Users and the films they saw may both count from 1.
+void say_two_kinds(const Sample& sample, EdgeLayout& layout) {
+  if (layout.bipartite || layout.names_are_ends || !layout.has_header || layout.style.attributes) return;
+  const std::string &from = layout.names[layout.tail], &to = layout.names[layout.head];
+  if (!name_two_kinds(from, to)) return;
+  std::set<std::string> tails;
+  for (const auto& row : sample) tails.insert(row[layout.tail]);
+  const bool shared = std::any_of(sample.begin(), sample.end(),
+                                  [&](const auto& row) { return tails.contains(row[layout.head]); });
+  if (!shared) return;
+  layout.notes.push_back(fmt::format(
+      "the same id in columns {} and {} is one node; --bipartite yes counts them apart, as left:1 and "
+      "right:1",
+      in_quotes(from), in_quotes(to)));
+}
+
+void require_two_ends(const std::vector<std::string_view>& fields, int64_t line, const EdgeLayout& layout) {
+  for (const std::string_view field : fields) {
+    if (field.find('\r') == std::string_view::npos) continue;
+    fail_at_line(layout.label, line, "a carriage return stands inside a line; lines end in LF or CRLF");
+  }
+  if (fields.size() >= (layout.style.attributes ? 3 : 2)) return;
+  fail_at_line(layout.label, line,
+               fmt::format("an edge needs two ends, but there is one column: {}{}", in_quotes(fields[0]),
+                           fields[0].find('|') == std::string_view::npos
+                               ? ""
+                               : "; fields are divided by commas, semicolons, tabs or blanks, or by what a "
+                                 "first line such as sep=| names"));
+}
+
 }  // namespace
 
 EdgeLayout find_edge_layout(std::string_view text, const std::string& label, const LoadOptions& options) {
@@ -375,6 +374,7 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   if (preamble.end == text.size()) fail(fmt::format("{}: is empty; expected edges", label));
   const std::string_view body = text.substr(preamble.end);
   const std::string_view first_row = body.substr(0, body.find('\n'));
+  refuse_other_format(first_row, label);
   layout.style = style_of_row(first_row);
   if (preamble.separator != '\0') {
     layout.style.separator = preamble.separator;
@@ -388,18 +388,7 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   std::vector<std::string_view> fields;
   scanner.next(fields);
   layout.width = fields.size();
-  for (const std::string_view field : fields) {
-    if (field.find('\r') == std::string_view::npos) continue;
-    fail_at_line(label, scanner.line(), "a carriage return stands inside a line; lines end in LF or CRLF");
-  }
-  if (fields.size() < (layout.style.attributes ? 3 : 2)) {
-    fail_at_line(label, scanner.line(),
-                 fmt::format("an edge needs two ends, but there is one column: {}{}", in_quotes(fields[0]),
-                             fields[0].find('|') == std::string_view::npos
-                                 ? ""
-                                 : "; fields are divided by commas, semicolons, tabs or blanks, or by what a "
-                                   "first line such as sep=| names"));
-  }
+  require_two_ends(fields, scanner.line(), layout);
   judge_first_row(fields, options, layout);
   layout.table = layout.rows = body;
   layout.table_line = layout.first_line;
@@ -417,6 +406,7 @@ EdgeLayout find_edge_layout(std::string_view text, const std::string& label, con
   choose_value(options.edge_weight, "--edge-weight", layout, layout.weight, layout.weight_attribute);
   if (options.decimal == "auto") find_decimal_commas(sample, layout);
   heed_type_column(sample, options.directed, layout);
+  say_two_kinds(sample, layout);
   say_unused(sample, layout);
   say_unused_text(sample, layout);
   return layout;

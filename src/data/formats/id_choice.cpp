@@ -199,6 +199,30 @@ std::string repeated_id_column(const NodeText& nodes, const NodeIds& ends, const
   return "";
 }
 
+// "007" of a text export is "7" in a spreadsheet's: no cell is an end as it stands, most are without zeros.
+void refuse_lost_zeros(const NodeText& nodes, const NodeIds& ends, const LoadOptions& options) {
+  const std::vector<std::string> names = header_names(nodes);
+  for (size_t column = 0; column < names.size(); ++column) {
+    if (!is_id_name(names[column]) || !is_free(names[column], options)) continue;
+    int64_t without_zeros = 0, as_written = 0;
+    std::string padded, plain;
+    for (const std::string& cell : column_cells(nodes, column)) {
+      const auto number = parse_integer(cell);
+      if (!number || *number < 0) continue;
+      const std::string bare = std::to_string(*number);
+      as_written += cell != bare && find_end(ends, cell, true).has_value();
+      if (cell == bare || !find_end(ends, bare, true)) continue;
+      ++without_zeros;
+      padded = cell, plain = bare;
+    }
+    if (as_written > 0 || 2 * without_zeros < ends.size()) continue;
+    fail_usage(
+        fmt::format("{}: column {} has {} where the edges have {}: one of the files lost the zeros before "
+                    "ids; mend it, or say --id {} if rows are numbered as the edges are",
+                    nodes.label, in_quotes(names[column]), in_quotes(padded), in_quotes(plain), kRowNumber));
+  }
+}
+
 // A column of ids or row numbers that is not the id is no feature either.
 void drop_unused_ids(const NodeText& nodes, const std::string& index, LoadOptions& options,
                      std::vector<std::string>& notes) {
@@ -256,7 +280,10 @@ IdSource guess_ids(const NodeText& nodes, const EdgeTable& edges, const std::str
                     "names the column of ids, or {}",
                     nodes.label, rows, kRowNumber));
   }
-  if (fitting.empty()) return choose_rows(nodes, numbers, rows, notes);
+  if (fitting.empty()) {
+    refuse_lost_zeros(nodes, ids_of_ends(edges), options);
+    return choose_rows(nodes, numbers, rows, notes);
+  }
   options.id = fitting[0].name;
   notes.push_back(describe_choice(nodes, fitting, ends));
   return rows_from_zero ? IdSource::kColumnBeforeRows : IdSource::kColumn;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -139,6 +140,7 @@ class TargetReader {
       classes.push_back(found == known.class_of.end() ? -1 : found->second);
     });
     if (summary.kind == ColumnKind::kText) say_case(column, known.names);
+    if (summary.kind == ColumnKind::kText) say_word_for_unknown(column, known.names, classes);
     if (summary.kind == ColumnKind::kNumber) say_minus_one(column, known.names, classes);
     table_.columns[column].type = "classes";
     table_.columns[column].values = known.names;
@@ -161,10 +163,28 @@ class TargetReader {
   // Beside 0, 1, 2, ... a -1 is often a missing label; between -1 and 1 it is a class.
   void say_minus_one(size_t column, const std::vector<std::string>& names,
                      const std::vector<int32_t>& classes) {
-    if (names.size() < 3 || names[0] != "-1" || names[1] != "0") return;
+    if (names.size() < 3 || names[0] != "-1" || (names[1] != "0" && names[1] != "1")) return;
+    say_unknown(column, names, classes, 0);
+  }
+
+  void say_word_for_unknown(size_t column, const std::vector<std::string>& names,
+                            const std::vector<int32_t>& classes) {
+    static constexpr std::array kWords{
+        "unknown",   "missing", "none", "nil", "unlabeled", "unlabelled", "n.a.",     "tbd", "not known",
+        "undefined", "-",       ".",    "-1",  "#ref!",     "#value!",    "no label", "?"};
+    for (size_t c = 0; c < names.size() && names.size() > 2; ++c) {
+      if (std::find(kWords.begin(), kWords.end(), lower(names[c])) != kWords.end())
+        return say_unknown(column, names, classes, static_cast<int32_t>(c));
+    }
+  }
+
+  void say_unknown(size_t column, const std::vector<std::string>& names, const std::vector<int32_t>& classes,
+                   int32_t which) {
+    const std::string& name = names[which];
     table_.notes.push_back(fmt::format(
-        "{} has the class -1, of {} nodes; if it means that the label is missing, say --missing=-1",
-        place(column), std::count(classes.begin(), classes.end(), 0)));
+        "{} has the class {}, of {} nodes; if it means that the label is missing, say --missing={}, and with "
+        "it what else does, since that list replaces NA and the like",
+        place(column), printable(name), std::count(classes.begin(), classes.end(), which), printable(name)));
   }
 
   void read_values() {

@@ -110,6 +110,26 @@ MaskSplit choose_masks(const NodeText& nodes, const std::vector<std::string>& na
   return masks;
 }
 
+// Names of columns that say who trains, without blanks and the like.
+bool sounds_like_split(const std::string& name) {
+  static constexpr std::array kNames{"split",  "fold",    "partition", "subset", "trainval", "traintest",
+                                     "istest", "istrain", "isval",     "train",  "holdout",  "datasplit"};
+  std::string word = lower(name);
+  std::erase_if(word, [](char c) { return c == '_' || c == '-' || c == ' ' || c == '.'; });
+  return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
+}
+
+void say_unread_splits(const NodeText& nodes, const std::vector<std::string>& names,
+                       const LoadOptions& options, std::vector<std::string>& notes) {
+  for (const std::string& name : names) {
+    if (!is_free(name, options) || !sounds_like_split(name)) continue;
+    notes.push_back(fmt::format(
+        "{}: column {} is a feature and does not say who trains: its words are none of train, val and test; "
+        "--drop {} leaves it out, --split-file names who trains",
+        nodes.label, in_quotes(name), printable(name)));
+  }
+}
+
 }  // namespace
 
 MaskSplit choose_split(const NodeText& nodes, LoadOptions& options, std::vector<std::string>& notes) {
@@ -134,7 +154,9 @@ MaskSplit choose_split(const NodeText& nodes, LoadOptions& options, std::vector<
                       nodes.label, in_quotes(name)));
     }
   }
-  return choose_masks(nodes, names, is_wanted, options, notes);
+  MaskSplit masks = choose_masks(nodes, names, is_wanted, options, notes);
+  if (is_wanted && masks.columns.empty()) say_unread_splits(nodes, names, options, notes);
+  return masks;
 }
 
 void take_masks(MaskSplit masks, NodeTable& table) {

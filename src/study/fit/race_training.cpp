@@ -71,7 +71,8 @@ void Race::train(Queue queue) {
   TrainingFeed feed;
   feed.take = [&](int64_t most) { return take(queue, most); };
   feed.done = [&](const Training& training, const RunResult& result) {
-    step_seconds_ = std::max(step_seconds_, result.step_ms / 1e3);
+    if (result.epochs > 1)  // else its one step was all, and stands for no forward pass
+      step_seconds_ = std::max(step_seconds_, result.step_ms / 1e3);
     finish(training.run, {result, "", 0, ""});
   };
   feed.failed = [&](const Training& training, const std::string& error) {
