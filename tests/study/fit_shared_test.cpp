@@ -101,7 +101,7 @@ TEST_P(SharedFit, WhoAsksForSomethingElseIsAlone) {
   fit_best(data(), other, out("other"));
   EXPECT_EQ(count("result"), 14);
   EXPECT_THAT(error_of([&] { fit_best(data(), asked(4), out("five")); }),
-              HasSubstr("was made with other options"));
+              HasSubstr("is finished already; choose another --out"));
 }
 
 TEST_P(SharedFit, InTimeTheyShareWhatTheyHave) {
