@@ -35,17 +35,19 @@ else
   mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep -E '^(python/)?src/.*\.cpp$' | grep -vE "$of_torch")
   arguments=()
 fi
-echo "clang-tidy: ${#units[@]} files"
-# g++'s precompiled headers mean nothing to clang; files that are compiled twice, for the emulator, are read once.
+# g++'s precompiled headers mean nothing to clang; files that are compiled twice, for the emulator, are read once, and those
+# that are not compiled here (c10d's groups by name, where there is Gloo) not at all.
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
-python3 - "$database/compile_commands.json" <<'END'
-import json, re, sys
+mapfile -t units < <(printf '%s\n' "${units[@]}" | python3 -c '
+import json, os, re, sys
 commands = {}
 for each in json.load(open("build/release/compile_commands.json")):
     each["command"] = re.sub(r"-include \S*cmake_pch\.hxx|-Winvalid-pch", "", each["command"])
     commands.setdefault(each["file"], each)
 json.dump(list(commands.values()), open(sys.argv[1], "w"))
-END
+print("".join(unit for unit in sys.stdin if os.path.abspath(unit.strip()) in commands), end="")
+' "$database/compile_commands.json")
+echo "clang-tidy: ${#units[@]} files"
 printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy -p "$database" --quiet "${checks[@]}" "${arguments[@]}" \
   --extra-arg=-Wno-unknown-warning-option 2> >(grep -vE "^[0-9]+ warnings? generated|^Suppressed|^Use -header" >&2)

@@ -281,7 +281,7 @@ class PartGraph : public GraphMatrices {
   // rows of all entries would be larger than the matrix.
   template <class Change>
   static at::Tensor changed(const Entries& of, const at::Tensor& by_row, const Change& change) {
-    const at::Tensor result = at::empty_like(of.weights);
+    at::Tensor result = at::empty_like(of.weights);
     const auto* offsets = of.offsets.data_ptr<int64_t>();
     const auto* column = of.columns.data_ptr<int32_t>();
     AT_DISPATCH_FLOATING_TYPES(result.scalar_type(), "changed", [&] {

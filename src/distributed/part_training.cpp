@@ -1,6 +1,7 @@
 #include "distributed/part_training.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 
 #include <algorithm>
 #include <numeric>
@@ -67,7 +68,7 @@ at::Tensor PartTraining::at_first(const at::Tensor& rows) const {
   std::vector<int64_t> shape = rows.sizes().vec();
   shape[0] = is_first() ? std::accumulate(counts.begin(), counts.end(), int64_t{0}) : 0;
   const at::Tensor mine = rows.detach().cpu().contiguous();
-  const at::Tensor all = at::empty(shape, mine.options());
+  at::Tensor all = at::empty(shape, mine.options());
   parts_.exchange(all, is_first() ? counts : std::vector<int64_t>(parts_.size(), 0), mine,
                   only(0, parts_.size(), rows.size(0)));
   return all;

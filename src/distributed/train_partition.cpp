@@ -247,7 +247,7 @@ class OnePart {
   }
 
   static at::Tensor part_originals(std::span<const NodeId> nodes) {
-    const at::Tensor numbers = at::empty({std::ssize(nodes)}, at::kLong);
+    at::Tensor numbers = at::empty({std::ssize(nodes)}, at::kLong);
     std::copy(nodes.begin(), nodes.end(), numbers.data_ptr<int64_t>());
     return numbers;
   }

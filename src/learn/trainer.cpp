@@ -1,6 +1,7 @@
 #include "qw/learn/trainer.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
@@ -148,7 +149,7 @@ at::Tensor Trainer::accuracy_of_parts(const Scores& scores) const {
 
 at::Tensor Trainer::metrics_at_first(const Scores& scores) const {
   const TrainingPart& part = *input_.part;
-  const at::Tensor metrics = at::zeros({3}, at::kDouble);
+  at::Tensor metrics = at::zeros({3}, at::kDouble);
   const Scores all = part.in_order(scores);
   if (part.is_first()) {
     const Split& split = part.all_split();

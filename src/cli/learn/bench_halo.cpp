@@ -31,7 +31,7 @@ struct HaloCost {
 // Numbers that say of which node and column they are.
 at::Tensor rows_of(const Part& part, int64_t count, int64_t columns) {
   constexpr int64_t kDifferent = 1 << 20;  // numbers that float32 holds
-  const at::Tensor rows = at::empty({count, columns}, at::kFloat);
+  at::Tensor rows = at::empty({count, columns}, at::kFloat);
   auto* out = rows.data_ptr<float>();
   for (int64_t row = 0; row < count; ++row) {
     const int64_t node = part.new_number(static_cast<NodeId>(row));

@@ -81,6 +81,7 @@ void bench_network(const NetworkOptions& options, const GlobalOptions& global) {
   std::vector<Row> rows;
   std::vector<int64_t> sizes{8};
   for (int64_t bytes = 1 << 10; bytes <= options.megabytes << 20; bytes *= 32) sizes.push_back(bytes);
+  rows.reserve(sizes.size());
   for (const int64_t bytes : sizes)
     rows.push_back({bytes, exchange_seconds(*comm, options.seconds, bytes),
                     gather_seconds(*comm, options.seconds, bytes)});

@@ -181,10 +181,12 @@ class TargetReader {
   void say_unknown(size_t column, const std::vector<std::string>& names, const std::vector<int32_t>& classes,
                    int32_t which) {
     const std::string& name = names[which];
-    table_.notes.push_back(fmt::format(
-        "{} has the class {}, of {} nodes; if it means that the label is missing, say --missing={}, and with "
-        "it what else does, since that list replaces NA and the like",
-        place(column), printable(name), std::count(classes.begin(), classes.end(), which), printable(name)));
+    const auto count = std::count(classes.begin(), classes.end(), which);
+    table_.notes.push_back(
+        fmt::format("{} has the class {}, of {} node{}; if it means that the label is missing, say "
+                    "--missing={}, and with "
+                    "it what else does, since that list replaces NA and the like",
+                    place(column), printable(name), count, count == 1 ? "" : "s", printable(name)));
   }
 
   void read_values() {

@@ -1,6 +1,8 @@
 // Predict, then propagate (Klicpera et al., 2019): with M the matrix of GCN and h the perceptron's output,
 //   z_0 = h,    z_{k+1} = (1 - alpha) M z_k + alpha h,    the result is z_K,
 // that is the polynomial sum_{k<K} alpha (1 - alpha)^k M^k + (1 - alpha)^K M^K of M, applied to h.
+#include <ATen/TensorOperators.h>
+
 #include "nn/layers/spectral.h"
 #include "nn/tensors.h"
 #include "qw/ops/spmm.h"
