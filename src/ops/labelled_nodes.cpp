@@ -68,7 +68,7 @@ Tensor chosen_nodes(const Question& asked) {
   if (!asked.mask.has_value()) return known_rows(asked).nonzero().flatten();
   const Tensor& mask = *asked.mask;
   if (mask.scalar_type() == at::kBool) return mask.nonzero().flatten();
-  const Tensor nodes = mask.to(at::kLong).contiguous();
+  Tensor nodes = mask.to(at::kLong).contiguous();
   check_entries(asked.op, "mask", nodes, 0, asked.nodes());
   const int64_t different = std::get<0>(at::_unique(nodes)).numel();
   TORCH_CHECK(different == nodes.numel(), asked.op, ": mask must name no node twice, got ", nodes.numel(),

@@ -222,7 +222,7 @@ at::Tensor normalise_autograd(at::TensorList pattern, const at::Tensor& values, 
 }  // namespace
 
 Tensor row_sums(const Tensor& offsets, const Tensor& values) {
-  const Tensor sums = at::empty({offsets.size(0) - 1}, values.options());
+  Tensor sums = at::empty({offsets.size(0) - 1}, values.options());
   AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "qw::row_sums", [&] {
     const CsrView<scalar_t> rows{offsets.data_ptr<int64_t>(), nullptr, values.data_ptr<scalar_t>(), nullptr,
                                  sums.size(0)};

@@ -2,6 +2,7 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -162,7 +163,8 @@ class PartFilter : public torch::autograd::Function<PartFilter> {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const c10::intrusive_ptr<Kept> kept = kept_of(context);
     const variable_list saved = context->get_saved_variables();
-    const Tensor coefficients = saved[0].detach(), terms = saved[1], incoming = gradients[0].contiguous();
+    const Tensor coefficients = saved[0].detach(), incoming = gradients[0].contiguous();
+    const Tensor& terms = saved[1];
     Tensor for_coefficients = at::empty({coefficients.size(0)}, incoming.options()), for_x;
     AT_DISPATCH_FLOATING_TYPES(incoming.scalar_type(), "qw::chebyshev_filter", [&] {
       for_x = filter_adjoint<scalar_t>(kept->pattern, coefficients, incoming);

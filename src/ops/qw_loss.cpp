@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <tuple>
 
 #include "kernels/flow_cost.h"
 #include "kernels/incidence.h"
@@ -79,7 +80,8 @@ std::tuple<Tensor, Tensor> qw_loss_forward_backend(const Tensor& predictions, co
   const LabelTensors labelled = labelled_nodes(kOp, divergence_kind(kOp, kind), predictions, labels, mask);
   const Tensor values = flow.contiguous();
   const OptionalTensor shift(transported(values, graph));
-  auto [value, residual] = divergence_backend(
+  Tensor value, residual;  // no binding: clang cannot capture one
+  std::tie(value, residual) = divergence_backend(
       kind, predictions, labelled.nodes, or_none(labelled.classes), or_none(labelled.targets), shift,
       class_weights, weight_of(kOp, lambda, reduction, labelled), true, OptionalTensor());
   record_work(2 * values.numel(), values, costs);

@@ -24,8 +24,8 @@ bool wanted(const std::vector<std::string>& only, const std::string& name) {
 }
 
 const Json& paper() {
-  static const Json kPaper = Json::parse(embedded_paper().at("paper.json"));
-  return kPaper;
+  static const Json document = Json::parse(embedded_paper().at("paper.json"));
+  return document;
 }
 
 const char* shown_method(const std::string& method) {
@@ -405,12 +405,12 @@ constexpr Named kExperiments[] = {
 }  // namespace
 
 const std::vector<std::string>& experiment_names() {
-  static const std::vector<std::string> kNames = [] {
+  static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
     for (const Named& each : kExperiments) names.emplace_back(each.name);
     return names;
   }();
-  return kNames;
+  return all;
 }
 
 Experiment make_experiment(const std::string& name, const ExperimentOptions& options) {

@@ -67,11 +67,11 @@ std::vector<Preset> presets_from_json(const nlohmann::ordered_json& document, co
 }
 
 const std::vector<Preset>& presets() {
-  static const std::vector<Preset> kPresets = [] {
+  static const std::vector<Preset> all_presets = [] {
     const std::string file = "presets.json";
     return presets_from_json(Json::parse(embedded_share().at(file)), file);
   }();
-  return kPresets;
+  return all_presets;
 }
 
 Preset automatic_preset(const Dataset& dataset, const std::vector<NodeId>& training,

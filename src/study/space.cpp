@@ -27,11 +27,11 @@ bool is_range(const Json& values) {
 class Description {
  public:
   Description(const Json& document, std::string file) : file_(std::move(file)) {
-    static const std::vector<std::string> kKnown{"about",  "method",     "each",     "fixed",   "where",
-                                                 "search", "include",    "strategy", "samples", "runs",
-                                                 "keep",   "first_runs", "seed"};
+    static const std::vector<std::string> known_names{"about",  "method",     "each",     "fixed",   "where",
+                                                      "search", "include",    "strategy", "samples", "runs",
+                                                      "keep",   "first_runs", "seed"};
     if (!document.is_object()) fail_usage(fmt::format("{}: is no JSON object", file_));
-    check_names(document, kKnown);
+    check_names(document, known_names);
     each = member(document, "each", Json::object());
     for (const auto& [name, values] : each.items()) check_list(name, values);
     if (!each.contains("data")) fail_usage(fmt::format("{}: \"each\" names no \"data\"", file_));

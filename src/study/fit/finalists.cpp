@@ -90,6 +90,7 @@ Finalists::Finalists(const Dataset& dataset, const Race& race, const std::string
   std::stable_sort(complete.begin(), complete.end(),
                    [&](size_t a, size_t b) { return race.mean_score(a) > race.mean_score(b); });
   std::vector<const Candidate*> best_first;
+  best_first.reserve(complete.size());
   for (const size_t place : complete) best_first.push_back(&race.candidates()[place]);
   for (const size_t k : judged_places(best_first)) places_.push_back(complete[k]);
   for (const size_t place : places_) predicted_.push_back(validation_of(race, place, first_folds(folds)));

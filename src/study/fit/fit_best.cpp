@@ -206,6 +206,7 @@ class Assembly {
 
   std::vector<std::filesystem::path> folders(const std::vector<int64_t>& runs) const {
     std::vector<std::filesystem::path> all;
+    all.reserve(runs.size());
     for (const int64_t run : runs) all.push_back(run_folder(folder_, run));
     return all;
   }

@@ -103,9 +103,9 @@ nlohmann::ordered_json to_json(const Candidate& candidate) {
 std::string Candidate::name() const {
   std::vector<std::string> parts;
   for (const auto& [option, value] : options.items()) {
-    static const std::vector<std::string> kShownElsewhere{"model", "select", "edge_weights",
+    static const std::vector<std::string> shown_elsewhere{"model", "select", "edge_weights",
                                                           "flow_weight_decay"};
-    if (is_of(kShownElsewhere, option) || (option == "solver" && value != "badmm")) continue;
+    if (is_of(shown_elsewhere, option) || (option == "solver" && value != "badmm")) continue;
     if (option == "patience" && value == kPatience) continue;
     if (family == "linear" && (option == "layers" || option == "dropout" || value == kRateOfLinear)) continue;
     if (family == "gat" && value == kHiddenOfHeads) continue;
@@ -150,6 +150,7 @@ std::vector<Candidate> Portfolio::first() const {
              : std::vector<std::string>{"chebnetii", "graphsage", "gcn", "bernnet", "gat", "gin", "appnp"};
   families.insert(families.end(), networks.begin(), networks.end());
   std::vector<Candidate> all;
+  all.reserve(families.size());
   for (const std::string& family : families) all.push_back(make(family, Json::object()));
   // Between them what stands on the cheapest of networks.
   for (const auto& [family, variant] :

@@ -154,6 +154,7 @@ std::vector<size_t> Race::ranked() const {
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<size_t> places;
+  places.reserve(scored.size());
   for (const auto& [score, place] : scored) places.push_back(place);
   return places;
 }

@@ -107,6 +107,7 @@ std::vector<double> select_ensemble(const Judge& judge, const std::vector<std::v
   std::vector<size_t> order(predicted.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::vector<Standing> standings;
+  standings.reserve(predicted.size());
   for (const std::vector<double>& each : predicted) standings.push_back(standing_of(judge, each));
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return standings[a] > standings[b]; });
