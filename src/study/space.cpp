@@ -277,7 +277,7 @@ std::string shown_value(const Json& value) {
     const Json::json_pointer pointer(place);
     if (!value.is_object() || !value.contains(pointer)) continue;
     const Json& name = value.at(pointer);
-    if (name.is_string() && name != "") return name.get<std::string>();
+    if (name.is_string() && !name.get_ref<const std::string&>().empty()) return name.get<std::string>();
   }
   return value.is_string() ? value.get<std::string>() : json_text(value);
 }

@@ -26,6 +26,7 @@ std::vector<Trial> missing(const TrialScores& scores, const std::vector<int64_t>
 std::vector<RankedConfig> ranked(const TrialScores& scores, const std::vector<int64_t>& configs, int64_t runs,
                                  bool higher_is_better) {
   std::vector<RankedConfig> all;
+  all.reserve(configs.size());
   for (const int64_t config : configs) all.push_back({config, runs, mean_score(scores, config, runs)});
   std::stable_sort(all.begin(), all.end(), [&](const RankedConfig& a, const RankedConfig& b) {
     if (std::isnan(a.score) || std::isnan(b.score)) return !std::isnan(a.score) && std::isnan(b.score);

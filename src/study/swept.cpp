@@ -49,6 +49,7 @@ double mean_score(const TrialScores& scores, int64_t config, int64_t runs) {
 void add_configs(SweptSearch& search, ResultStore& store, const Sweep::Cell& cell,
                  const std::vector<RankedConfig>& ranking, const TrialScores& scores) {
   std::vector<std::map<std::string, std::string>> options;
+  options.reserve(ranking.size());
   for (const RankedConfig& ranked : ranking) options.push_back(all_options(store.request_of(ranked.config)));
   for (const auto& [name, value] : options.front()) {
     const bool same =
