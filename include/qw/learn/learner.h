@@ -207,7 +207,8 @@ struct SolverInfo {
   // What is predicted when training is over, of the scores of network and flow, and again when a folder is
   // read; null: these scores.
   Scores (*finish)(const Scores&, const FinishInput&) = nullptr;
-  bool has_network = true;  // else it wants a model without parameters
+  bool has_network = true;                // else it wants a model without parameters
+  std::vector<std::string> options = {};  // the fields of LearnOptions that it heeds beyond those all heed
 };
 // Every solver, by name.
 const std::vector<SolverInfo>& solvers();

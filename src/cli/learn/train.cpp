@@ -11,6 +11,7 @@
 #include "cli/learn/open_run.h"
 #include "cli/learn/options_text.h"
 #include "cli/learn/processes.h"
+#include "cli/learn/refused_options.h"
 #include "cli/learn/report_nodes.h"
 #include "cli/learn/train_progress.h"
 #include "cli/learn/train_text.h"
@@ -51,12 +52,6 @@ struct TrainArguments {
 
 constexpr const char* kAutomatic = "auto";
 
-bool is_written(const CLI::App& command, const std::string& field) {
-  std::string option = "--" + field;
-  std::replace(option.begin(), option.end(), '_', '-');
-  return command.count(option) > 0;
-}
-
 // The preset's options, but for those that were written on this command line.
 void use_preset(const CLI::App& command, const Preset& preset, TrainRequest& request) {
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
@@ -79,32 +74,6 @@ void use_named_preset(const CLI::App& command, TrainArguments& arguments) {
     arguments.data = data_from_json(preset.data, fmt::format("preset {}", preset.name));
   }
   use_preset(command, preset, arguments.request);
-}
-
-// What is written beside --resume would be ignored, and beside --refit-flow what the network was learned
-// with.
-void refuse_beside(const CLI::App& command, const std::string& mode, const std::string& why,
-                   const std::function<bool(const std::string& name)>& goes_with) {
-  for (const CLI::Option* option : command.get_options()) {
-    const std::string name = option->get_name();
-    if (option->count() == 0 || name == "--help" || name == mode || goes_with(name)) continue;
-    fail_usage(fmt::format("qw train: {} does not go with {}: {}", name, mode, why));
-  }
-}
-
-void refuse_beside_refit(const CLI::App& command) {
-  TrainRequest any;
-  std::vector<std::string> fixed{"--preset",         "--presets",    "--model",        "--split", "--seed",
-                                 "--scale-features", "--split-file", "--split-column", "--resume"};
-  const FieldTable of_model = model_fields(any.model_options);
-  for (const Field& field : of_model.fields()) {
-    std::string option = "--" + field.name;
-    std::replace(option.begin(), option.end(), '_', '-');
-    fixed.push_back(option);
-  }
-  refuse_beside(
-      command, "--refit-flow", "its network, its parts and its scales stay as they were learned",
-      [&](const std::string& name) { return std::find(fixed.begin(), fixed.end(), name) == fixed.end(); });
 }
 
 // The request of the training whose flow is fitted again, with what was written on this command line instead.
@@ -184,9 +153,7 @@ Dataset load_for(const std::string& folder, const TrainArguments& arguments) {
 void complete_request(const CLI::App& command, TrainArguments& arguments) {
   TrainRequest& request = arguments.request;
   if (!arguments.resume.empty()) {
-    refuse_beside(command, "--resume", "a training goes on as it began", [](const std::string& name) {
-      return name == "--report" || name == "--log-dir" || name == "--processes" || name == "--wait";
-    });
+    refuse_beside_resume(command);
     if (std::filesystem::exists(std::filesystem::path(arguments.resume) / "search"))
       fail_usage(fmt::format("qw train: {} is a folder of qw fit, which goes on by its own command",
                              arguments.resume));
@@ -209,22 +176,6 @@ Dataset load_data(const TrainArguments& arguments) {
   return load(arguments.data);
 }
 
-// An option that would change nothing is a misunderstanding.
-void refuse_ignored(const TrainArguments& arguments) {
-  const LoadOptions& load = arguments.data.load;
-  const TrainRequest& request = arguments.request;
-  refuse_two_splits("qw train", load, request.split);
-  const bool sees_no_edges =
-      request.model == "mlp" && (request.learn.solver == "ce" || request.learn.solver == "mse");
-  if (!load.edge_weight.empty() && sees_no_edges)
-    fail_usage("qw train: --edge-weight has no use with --model mlp, which does not see the edges");
-  if (!load.edge_cost.empty() && !find_solver(request.learn.solver).has_flow) {
-    fail_usage(
-        fmt::format("qw train: --edge-cost has no use with --solver {}, which moves nothing along edges",
-                    request.learn.solver));
-  }
-}
-
 // And what depends on it.
 void suit_request(const CLI::App& command, const Dataset& dataset, TrainArguments& arguments) {
   const bool goes_on = !arguments.resume.empty() || !arguments.request.refit_flow.empty();
@@ -237,7 +188,7 @@ void suit_request(const CLI::App& command, const Dataset& dataset, TrainArgument
                                 known_presets(arguments)),
                arguments.request);
   }
-  refuse_ignored(arguments);
+  refuse_ignored(command, arguments.data.load, arguments.request);
 }
 
 using Progress = std::function<bool(const TrainProgress&)>;

@@ -21,9 +21,19 @@ void count_number(NumberTally& tally, std::optional<double> number, std::string_
   ++tally.numbers;
   tally.whole = tally.whole && *number == std::trunc(*number);
   tally.sum += *number;
+  tally.lowest.see(*number, -1);
+  tally.highest.see(*number, 1);
   if (cell.find(mark) == std::string_view::npos) return;
   if (tally.marked++ == 0) tally.first_marked = {std::string(cell), line};
   tally.ambiguous += is_ambiguous(cell, mark);
+}
+
+// 99, 999, 9999 ...
+bool is_of_nines(double number) {
+  for (double nines = 99; nines < 1e9; nines = 10 * nines + 9) {
+    if (number == nines) return true;
+  }
+  return false;
 }
 
 // Takes the columns of one table.
@@ -227,6 +237,34 @@ std::optional<double> ColumnSummary::number(std::string_view cell) const {
   if (kind == ColumnKind::kNumber) return parse_finite(cell, format);
   const auto truth = parse_truth(cell);
   return truth ? std::optional(*truth ? 1.0 : 0.0) : std::nullopt;
+}
+
+void NumberEnd::see(double number, int sign) {
+  if (last && number == *last) {
+    ++count;
+  } else if (!last || sign * number > sign * *last) {
+    next = last;
+    last = number;
+    count = 1;
+  } else if (!next || sign * number > sign * *next) {
+    next = number;
+  }
+}
+
+std::string ColumnSummary::number_for_unknown() const {
+  const NumberEnd &low = tally().lowest, &high = tally().highest;
+  for (const NumberEnd* end : {&low, &high}) {
+    if (end->count < 2 || !end->next || !is_of_nines(std::abs(*end->last))) continue;
+    const double others = end == &low ? *high.last - *low.next : *high.next - *low.last;
+    const bool alone_below = end == &low && *low.last < 0 && *low.next >= 0;
+    if (!alone_below && std::abs(*end->last - *end->next) <= others) continue;
+    return fmt::format(
+        "{0:g} in {1} rows, far from all other numbers; if it means unknown, say --missing={0:g}, and with "
+        "it "
+        "what else does, since that list replaces NA and the like",
+        *end->last, end->count);
+  }
+  return "";
 }
 
 std::string ColumnSummary::missing_text() const {

@@ -24,6 +24,15 @@ struct CellPlace {
   int64_t line = 0;
 };
 
+// One end of a column's numbers, and the number next to it.
+struct NumberEnd {
+  std::optional<double> last, next;
+  int64_t count = 0;  // of `last`
+
+  // `sign` 1: the largest of them; -1: the smallest.
+  void see(double number, int sign);
+};
+
 // The cells of a column as numbers with one decimal mark.
 struct NumberTally {
   int64_t numbers = 0;
@@ -31,6 +40,7 @@ struct NumberTally {
   int64_t ambiguous = 0;  // those of them that may have a thousands separator instead
   bool whole = true;
   double sum = 0;
+  NumberEnd lowest, highest;
   CellPlace first_marked;
   CellPlace first_other;  // the first cell that is no number
 };
@@ -55,6 +65,9 @@ struct ColumnSummary {
   std::optional<double> number(std::string_view cell) const;
   // "2 empty cells", "3 missing cells (2 empty, 1 'NA')".
   std::string missing_text() const;
+  // -999, 9999 and the like, several of them and far from all else, which many files write for "unknown":
+  // "-999 in 12 rows, far from all other numbers; if it means unknown, say --missing=-999 ...". Else empty.
+  std::string number_for_unknown() const;
   bool has_missing_words() const { return missing.size() > missing.count(""); }
 };
 

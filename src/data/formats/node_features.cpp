@@ -64,6 +64,8 @@ class FeaturePlanner {
       column.type = summary.kind == ColumnKind::kTruth ? "0/1" : "number";
       column.fill = summary.mean();
       plan_.add_number(source, text_.name(source), *column.fill);
+      const std::string doubtful = summary.number_for_unknown();
+      if (!doubtful.empty()) doubtful_.push_back(fmt::format("{} has {}", place(source), doubtful));
     }
     say_missing(source, summary);
     if (summary.values.size() == 1 && summary.present > 1) {
@@ -79,6 +81,9 @@ class FeaturePlanner {
     say(missing_,
         "have missing cells, which became the mean of a number and no category of a text; "
         "--missing says what is missing");
+    say(doubtful_,
+        "have a number such as -999 in several rows, far from all others, which may mean unknown; "
+        "--missing=-999,NA counts it so");
     say(constant_, "have one value only, which tells no nodes apart; --drop leaves them out");
     return std::move(plan_);
   }
@@ -130,7 +135,7 @@ class FeaturePlanner {
   const NodeTableText& text_;
   NodeTable& table_;
   FeaturePlan plan_;
-  std::vector<std::string> left_out_, missing_, constant_;
+  std::vector<std::string> left_out_, missing_, doubtful_, constant_;
 };
 
 }  // namespace

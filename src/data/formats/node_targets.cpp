@@ -141,7 +141,7 @@ class TargetReader {
     });
     if (summary.kind == ColumnKind::kText) say_case(column, known.names);
     if (summary.kind == ColumnKind::kText) say_word_for_unknown(column, known.names, classes);
-    if (summary.kind == ColumnKind::kNumber) say_minus_one(column, known.names, classes);
+    if (summary.kind == ColumnKind::kNumber) say_negative(column, known.names, classes);
     table_.columns[column].type = "classes";
     table_.columns[column].values = known.names;
     table_.targets = class_targets(std::move(classes), std::move(known.names));
@@ -160,11 +160,13 @@ class TargetReader {
     }
   }
 
-  // Beside 0, 1, 2, ... a -1 is often a missing label; between -1 and 1 it is a class.
-  void say_minus_one(size_t column, const std::vector<std::string>& names,
-                     const std::vector<int32_t>& classes) {
-    if (names.size() < 3 || names[0] != "-1" || (names[1] != "0" && names[1] != "1")) return;
-    say_unknown(column, names, classes, 0);
+  // Beside 0, 1, 2, ... a -1 or a -999 is often a missing label; between -1 and 1 it is a class.
+  void say_negative(size_t column, const std::vector<std::string>& names,
+                    const std::vector<int32_t>& classes) {
+    static constexpr std::array kNumbers{"-1", "-9", "-99", "-999", "-9999"};
+    if (names.size() < 3 || (names[1] != "0" && names[1] != "1")) return;
+    if (std::find(kNumbers.begin(), kNumbers.end(), names[0]) != kNumbers.end())
+      say_unknown(column, names, classes, 0);
   }
 
   void say_word_for_unknown(size_t column, const std::vector<std::string>& names,
@@ -195,6 +197,8 @@ class TargetReader {
     for (const size_t column : text_.layout.targets) {
       names.push_back(text_.name(column));
       table_.columns[column].type = "number";
+      const std::string doubtful = summary_.columns[column].number_for_unknown();
+      if (!doubtful.empty()) table_.notes.push_back(fmt::format("{} has {}", place(column), doubtful));
     }
     for_rows(text_, [&](const std::vector<std::string_view>& cells, int64_t line) {
       for (const size_t column : text_.layout.targets) values.push_back(value(column, cells[column], line));

@@ -93,8 +93,12 @@ class Badmm : public Learner {
   at::Tensor label_rows_, is_labelled_;  // [N, C]
 };
 
-const SolverRegistration registration({"badmm", "QW loss, Bregman ADMM (Algorithm 2)", make_solver<Badmm>,
-                                       true});
+const SolverRegistration registration({.name = "badmm",
+                                       .summary = "QW loss, Bregman ADMM (Algorithm 2)",
+                                       .make = make_solver<Badmm>,
+                                       .has_flow = true,
+                                       .options = {"lambda", "flow_lr", "flow_weight_decay", "flow_start",
+                                                   "full_flow", "dual", "inner_steps"}});
 
 }  // namespace
 }  // namespace qw

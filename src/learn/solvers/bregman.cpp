@@ -34,10 +34,18 @@ std::unique_ptr<Learner> make_proximal(const LearnInput& input) {
   return std::make_unique<Bregman>(input, FlowRule::kProximal);
 }
 
-const SolverRegistration bregman({"bregman", "QW loss, Adam on flow and network (Algorithm 1)", make_bregman,
-                                  true});
-const SolverRegistration proximal({"proximal", "QW loss, proximal steps on the flow: exact zeros",
-                                   make_proximal, true});
+const std::vector<std::string> kHeeded{"lambda", "flow_lr", "flow_weight_decay", "flow_start", "full_flow"};
+
+const SolverRegistration bregman({.name = "bregman",
+                                  .summary = "QW loss, Adam on flow and network (Algorithm 1)",
+                                  .make = make_bregman,
+                                  .has_flow = true,
+                                  .options = kHeeded});
+const SolverRegistration proximal({.name = "proximal",
+                                   .summary = "QW loss, proximal steps on the flow: exact zeros",
+                                   .make = make_proximal,
+                                   .has_flow = true,
+                                   .options = kHeeded});
 
 }  // namespace
 }  // namespace qw

@@ -29,8 +29,12 @@ class PerNode : public Learner {
   }
 };
 
-const SolverRegistration ce({"ce", "the traditional loss of every node by itself", make_solver<PerNode>});
-const SolverRegistration mse({"mse", "the same, by its name for regression", make_solver<PerNode>});
+const SolverRegistration ce({.name = "ce",
+                             .summary = "the traditional loss of every node by itself",
+                             .make = make_solver<PerNode>});
+const SolverRegistration mse({.name = "mse",
+                              .summary = "the same, by its name for regression",
+                              .make = make_solver<PerNode>});
 
 }  // namespace
 }  // namespace qw

@@ -65,8 +65,11 @@ std::unique_ptr<Learner> make(const LearnInput& input) {
 }
 
 const SolverRegistration registration(
-    {"correct-and-smooth", "as ce; at the end errors and labels of training nodes are spread over the edges",
-     make, false, corrected_and_smoothed});
+    {.name = "correct-and-smooth",
+     .summary = "as ce; at the end errors and labels of training nodes are spread over the edges",
+     .make = make,
+     .finish = corrected_and_smoothed,
+     .options = {"propagation_steps", "correct_alpha", "correct_scale", "smooth_alpha"}});
 
 }  // namespace
 }  // namespace qw

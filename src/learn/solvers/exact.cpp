@@ -200,8 +200,11 @@ class Exact : public Learner {
 };
 
 const SolverRegistration registration(
-    {"exact", "QW loss by exact optimal transport: potentials as gradients, optimal flow", make_solver<Exact>,
-     true});
+    {.name = "exact",
+     .summary = "QW loss by exact optimal transport: potentials as gradients, optimal flow",
+     .make = make_solver<Exact>,
+     .has_flow = true,
+     .options = {"lambda", "full_flow", "solve_every"}});
 
 }  // namespace
 }  // namespace qw

@@ -52,10 +52,11 @@ class GcnLpaTraining : public Learner {
   at::Tensor is_free_;  // [N, 1]: 0 at training nodes
 };
 
-const SolverRegistration registration({"gcn-lpa",
-                                       "the traditional loss and label propagation over the "
-                                       "learned adjacency of model gcn-lpa",
-                                       make_solver<GcnLpaTraining>});
+const SolverRegistration registration(
+    {.name = "gcn-lpa",
+     .summary = "the traditional loss and label propagation over the learned adjacency of model gcn-lpa",
+     .make = make_solver<GcnLpaTraining>,
+     .options = {"lpa_weight", "lpa_steps"}});
 
 }  // namespace
 }  // namespace qw

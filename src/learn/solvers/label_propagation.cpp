@@ -57,9 +57,12 @@ class LabelPropagation : public Learner {
   Scores scores_;  // once computed
 };
 
-const SolverRegistration registration({"label-propagation",
-                                       "labels spread over the edges; no network: with model none",
-                                       make_solver<LabelPropagation>, false, propagated, false});
+const SolverRegistration registration({.name = "label-propagation",
+                                       .summary = "labels spread over the edges; no network: with model none",
+                                       .make = make_solver<LabelPropagation>,
+                                       .finish = propagated,
+                                       .has_network = false,
+                                       .options = {"propagation_steps", "propagation_alpha"}});
 
 }  // namespace
 }  // namespace qw

@@ -30,7 +30,9 @@ constexpr int kNetworksVaried = 1;
 constexpr size_t kFewestThinned = 16;  // training nodes, for a learning curve
 constexpr size_t kFewCompared = 500;   // validation nodes: by fewer the luckiest wins, not the best
 constexpr double kEarly = 0.33;  // of the time or trials: what may help is tried where the rest leaves room
-constexpr double kShareOfFirst = 0.4;  // of the time or trials, for the first candidates on all folds
+constexpr size_t kLikelyMembers = 8;
+constexpr double kMostReserved = 0.25;  // of the time
+constexpr double kShareOfFirst = 0.4;   // of the time or trials, for the first candidates on all folds
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -166,15 +168,24 @@ bool Race::is_over(double share) const {
   return too_late() || seconds() >= share * options_.seconds;
 }
 
-// What comes after the race reads models back, and writes predictions.
 bool Race::too_late() const {
   if (options_.trials > 0) return false;
   const auto is_done = [](const RacedTrial& trial) { return trial.done; };
   if (std::none_of(trials_.begin(), trials_.end(), is_done)) return false;  // one result always comes
+  return seconds() + std::min(reserved_, kMostReserved * options_.seconds) >= options_.seconds;
+}
+
+// Trainings that are cut off come to their end. Then the members are read back, one forward pass each, and
+// predictions are written. Who leads is likely to be one of them.
+void Race::reserve_time() {
+  const std::vector<size_t> order = ranked();
+  double steps = 0;
+  for (size_t k = 0; k < std::min(order.size(), kLikelyMembers); ++k) {
+    for (int64_t fold = 0; fold < folds_of(order[k]); ++fold) steps += find(order[k], fold)->step_seconds;
+  }
   const double cells =
       static_cast<double>(dataset_.graph.num_nodes()) * static_cast<double>(dataset_.targets.width);
-  const double after = 0.4 + 40 * step_seconds_ + 1.5e-6 * cells;
-  return seconds() + std::min(after, 0.25 * options_.seconds) >= options_.seconds;
+  reserved_ = 0.3 + slowest_end_ + 1.3 * steps + 2e-6 * cells;
 }
 
 void Race::run() {
@@ -387,6 +398,7 @@ void Race::load_index() {
       const size_t trial = trial_of({candidate_from(row), row.at("fold").get<int64_t>()});
       trials_[trial].error = row.value("error", "");
       trials_[trial].cut_off = row.value("cut_off", false);
+      trials_[trial].step_seconds = row.value("step_seconds", 0.0);
       trials_[trial].done = shared_ == nullptr && row.at("done").get<bool>() &&  // else the store knows
                             trials_[trial].error != kTooLarge;  // perhaps there is more memory now
       trials_[trial].score = row.at("score").is_number() ? row.at("score").get<double>() : std::nan("");
@@ -405,6 +417,7 @@ void Race::write_index() const {
     row["score"] = std::isnan(trial.score) ? Json(nullptr) : Json(trial.score);
     if (!trial.error.empty()) row["error"] = trial.error;
     if (trial.cut_off) row["cut_off"] = true;
+    if (trial.step_seconds > 0) row["step_seconds"] = trial.step_seconds;
     rows.push_back(std::move(row));
   }
   const Json document{

@@ -23,13 +23,14 @@ inline constexpr std::array kCurveShares{0.5, 0.25};
 
 // One training of the race.
 struct RacedTrial {
-  size_t candidate = 0;    // its place in Race::candidates()
-  int64_t fold = 0;        // see Race::thinned_fold
-  int64_t run = 0;         // search/run-<run>
-  double score = 0;        // validation metric, more is better; NaN: it failed
-  std::string error = {};  // why it did
-  bool cut_off = false;    // there was no time for all its epochs
-  bool done = false;       // perhaps by an earlier call
+  size_t candidate = 0;     // its place in Race::candidates()
+  int64_t fold = 0;         // see Race::thinned_fold
+  int64_t run = 0;          // search/run-<run>
+  double score = 0;         // validation metric, more is better; NaN: it failed
+  std::string error = {};   // why it did
+  double step_seconds = 0;  // of one of its steps; 0: unknown
+  bool cut_off = false;     // there was no time for all its epochs
+  bool done = false;        // perhaps by an earlier call
   bool counts = false;  // from the place in the race on where it would have been done without an interruption
 };
 
@@ -112,6 +113,7 @@ class Race {
   bool has_room(int64_t bytes) const;
   bool is_over(double share) const;  // of the time or the trials
   bool too_late() const;             // to go on training
+  void reserve_time();               // for what comes after the race
   void load_index();
   void write_index() const;
   bool tell();
@@ -129,7 +131,9 @@ class Race {
   std::vector<RacedTrial> trials_;
   std::map<std::string, int64_t> samples_;  // drawn from each family
   double spent_before_ = 0;
-  double step_seconds_ = 0;                 // of the slowest training so far
+  double reserved_ = 0;                     // seconds, for what comes after the race
+  double slowest_end_ = 0;                  // seconds, of a training after its last epoch
+  std::map<size_t, double> last_epoch_;     // when it was, of trials at work
   int64_t compared_folds_ = 1;              // on which candidates are compared
   int64_t memory_ = 0;                      // that there was at the beginning; 0: unknown
   std::map<size_t, double> trained_since_;  // trials at work

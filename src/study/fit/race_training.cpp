@@ -72,14 +72,17 @@ void Race::train(Queue queue) {
   feed.take = [&](int64_t most) { return take(queue, most); };
   feed.done = [&](const Training& training, const RunResult& result) {
     if (result.epochs > 1)  // else its one step was all, and stands for no forward pass
-      step_seconds_ = std::max(step_seconds_, result.step_ms / 1e3);
+      trials_.at(training.run).step_seconds = result.step_ms / 1e3;
+    if (const auto last = last_epoch_.find(training.run); last != last_epoch_.end())
+      slowest_end_ = std::max(slowest_end_, seconds() - last->second);
     finish(training.run, {result, "", 0, ""});
   };
   feed.failed = [&](const Training& training, const std::string& error) {
     finish(training.run, {{}, error, 0, ""});
   };
-  feed.epoch = [&](const Training&, const EpochRecord& record, const Trainer&) {
+  feed.epoch = [&](const Training& training, const EpochRecord& record, const Trainer&) {
     constexpr int64_t kEpochsBetween = 10;
+    last_epoch_[training.run] = seconds();
     if (record.epoch % kEpochsBetween == 0 && !tell()) interrupted_ = true;
     return !interrupted_;
   };
@@ -142,6 +145,7 @@ void Race::finish(size_t place, StoredResult result) {
     metric = shared_->scores({shared_trial(trial)}).front().value();  // perhaps of one who was faster
   }
   set_score(trial, metric);
+  reserve_time();
   write_index();
   if (!tell()) interrupted_ = true;
 }
