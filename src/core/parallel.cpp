@@ -44,6 +44,15 @@ class FirstError {
   int task_ = std::numeric_limits<int>::max();
 };
 
+// In how many pieces so much work is done: one for each thread that is awake, where it is worth a thread, and
+// more where it is also worth to wake others.
+int64_t pieces_of(int64_t work, int64_t grain) {
+  constexpr int64_t kToWake = 8;  // grains
+  const int64_t worth = work / std::max<int64_t>(1, grain);
+  const int64_t pieces = std::max(std::min<int64_t>(worth, threads_awake()), worth / kToWake);
+  return std::min<int64_t>(pieces, thread_count());
+}
+
 }  // namespace
 
 int thread_count() { return configured_threads().load(std::memory_order_relaxed); }
@@ -65,7 +74,7 @@ void parallel_tasks(int tasks, const std::function<void(int task)>& body) {
 
 void parallel_for(int64_t size, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body) {
   if (size <= 0) return;
-  const int64_t pieces = std::min<int64_t>(thread_count(), size / std::max<int64_t>(1, grain));
+  const int64_t pieces = pieces_of(size, grain);
   if (pieces <= 1) return body(0, size);
   parallel_tasks(static_cast<int>(pieces), [&](int piece) {
     const auto bound = [&](int64_t index) {
@@ -80,8 +89,8 @@ void parallel_rows(std::span<const int64_t> offsets, int64_t grain,
   const auto rows = static_cast<int64_t>(offsets.size()) - 1;
   if (rows <= 0) return;
   const int64_t entries = offsets.back();
-  const int64_t parts = std::clamp<int64_t>(entries / std::max<int64_t>(1, grain), 1, thread_count());
-  if (parts == 1) return body(0, rows);
+  const int64_t parts = pieces_of(entries, grain);
+  if (parts <= 1) return body(0, rows);
   const auto bound = [&](int64_t part) {
     if (part == parts) return rows;
     return std::lower_bound(offsets.begin(), offsets.end() - 1, entries * part / parts) - offsets.begin();

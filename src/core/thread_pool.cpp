@@ -59,6 +59,8 @@ class ThreadPool {
     return true;
   }
 
+  int watching() const { return watching_.load(std::memory_order_relaxed); }
+
  private:
   struct alignas(kCacheLine) Helper {
     int index = 0;
@@ -80,6 +82,7 @@ class ThreadPool {
 
   [[noreturn]] void help(Helper& helper) {
     in_a_task = true;
+    watching_.fetch_add(1, std::memory_order_relaxed);
     for (;;) {
       if (!watch_for([&] { return has_task_for(helper); })) sleep(helper);
       take_tasks(2 * helper.index + 2);
@@ -97,7 +100,9 @@ class ThreadPool {
     if (has_task_for(helper)) {
       helper.asleep.store(0);  // nobody wakes those who are awake
     } else {
+      watching_.fetch_sub(1, std::memory_order_relaxed);
       helper.asleep.wait(1);
+      watching_.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
@@ -137,6 +142,7 @@ class ThreadPool {
   int started_ = 0;
   const std::function<void(int task)>* body_ = nullptr;
   std::atomic<int> wanted_{0};
+  std::atomic<int> watching_{0};                                 // helpers that do not sleep
   alignas(kCacheLine) std::atomic<uint64_t> next_and_tasks_{0};  // the next task below, their number above
   alignas(kCacheLine) std::atomic<int> unfinished_{0};
 };
@@ -154,5 +160,7 @@ void run_tasks(int tasks, int threads, const std::function<void(int task)>& body
   if (tasks > 1 && threads > 1 && !in_a_task && pool().run(tasks, std::min(threads, tasks), body)) return;
   for (int task = 0; task < tasks; ++task) body(task);
 }
+
+int threads_awake() { return 1 + pool().watching(); }
 
 }  // namespace qw

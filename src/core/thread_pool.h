@@ -14,4 +14,7 @@ namespace qw {
 // do all their tasks themselves.
 void run_tasks(int tasks, int threads, const std::function<void(int task)>& body);
 
+// How many are ready at once, the caller included; to wake one that sleeps takes tens of microseconds.
+int threads_awake();
+
 }  // namespace qw

@@ -106,13 +106,15 @@ Tensor block_of(const Tensor& matrix, int64_t dimension, int64_t index, int64_t 
 
 void run_blocks(int64_t blocks, int64_t flops_per_block, const std::function<void(int64_t)>& product) {
   const OneOpenBlasThread one_thread_of_openblas;
-  const int64_t grain = std::max<int64_t>(1, kFlopsPerThread / std::max<int64_t>(1, flops_per_block));
-  parallel_for(blocks, grain, [&](int64_t begin, int64_t end) {
+  const auto range = [&](int64_t begin, int64_t end) {
     const OneMklThread one_thread_of_mkl;
     const at::AutoDispatchBelowADInplaceOrView
         below_autograd;  // and inference mode, which other threads lack
     for (int64_t block = begin; block < end; ++block) product(block);
-  });
+  };
+  if (flops_per_block >= kFlopsPerThread)
+    return parallel_tasks(static_cast<int>(blocks), [&](int block) { range(block, block + 1); });
+  parallel_for(blocks, kFlopsPerThread / std::max<int64_t>(1, flops_per_block), range);
 }
 
 void product_on_cpu(const Tensor& left, const Tensor& right, const Tensor& result) {

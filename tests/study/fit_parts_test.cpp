@@ -373,6 +373,24 @@ TEST(FitPortfolio, HasEveryFamilyAndDrawsTheSameSamplesAgain) {
   EXPECT_FALSE(portfolio.sample("label-propagation", 1000));
 }
 
+// Small features are learned slowly; GIN adds up neighbours.
+TEST(FitPortfolio, StartsWithTheRateThatItIsGiven) {
+  const Dataset data = test::tiny_data();
+  const Portfolio portfolio(data, first_nodes(45), 7, kHighRate);
+  for (const Candidate& candidate : portfolio.first()) {
+    if (candidate.family == "label-propagation") continue;
+    TrainRequest request;
+    set_options(request, candidate.options, "");
+    EXPECT_EQ(request.learn.lr, candidate.family == "gin" ? kUsualRate : kHighRate) << candidate.name();
+  }
+  bool other = false;
+  for (int64_t number = 0; number < 20; ++number) {
+    const auto sampled = portfolio.sample("gcn", number);
+    other = other || (sampled && sampled->options.at("lr") == kUsualRate);
+  }
+  EXPECT_TRUE(other);
+}
+
 // All that is tried can be asked of a training, of every task.
 TEST(FitPortfolio, OptionsAreThoseOfTheTask) {
   for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression}) {

@@ -21,6 +21,7 @@
 #include "qw/core/error.h"
 #include "qw/learn/run.h"
 #include "qw/study/fit_best.h"
+#include "study/fit/fit_scaling.h"
 
 namespace qw::cli {
 namespace {
@@ -159,6 +160,10 @@ void fit_now(FitArguments& arguments, const GlobalOptions& global) {
   options.seconds = parse_time(arguments.time);
   const DataArguments data = data_here(arguments, options);
   const Dataset dataset = load(data);
+  if (options.scale_features == "auto") {
+    const FeatureScaling scaling = scaling_for_fit(dataset, "auto");
+    if (scaling.kind() != "none") say(scaling.summary());
+  }
   options.data = data_json(data);
   options.command = command_line();
   options.spent = seconds_since_start();
@@ -213,7 +218,7 @@ void add_fit_command(CLI::App& app, const GlobalOptions& global) {
   table.add("seed", options.seed, {0, 9e18}, "of the split, the folds and the trainings");
   table.add("device", options.device, "NAME", "where to learn: cpu, cuda or cuda:N");
   table.add_choice("scale_features", options.scale_features, {"auto", "rows", "columns", "none"},
-                   "as in qw train");
+                   "as in qw train; auto makes no exception of the paper's graphs");
   table.add("coverage", options.coverage, {0.01, 0.999},
             "share of the nodes whose truth the sets (or intervals) of predictions.csv should hold");
   add_options(*command, table);

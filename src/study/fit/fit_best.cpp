@@ -19,6 +19,7 @@
 #include "qw/core/random.h"
 #include "qw/learn/ensemble.h"
 #include "study/fit/finalists.h"
+#include "study/fit/fit_scaling.h"
 #include "study/fit/folds.h"
 #include "study/fit/leakage.h"
 #include "study/fit/learning_curve.h"
@@ -151,7 +152,7 @@ class Assembly {
     request.runs = static_cast<int64_t>(splits_.size());
     request.command = options_.command;
     const TrainingMemory memory{remember(dataset_, splits_, options_.split),
-                                FeatureScaling(options_.scale_features, dataset_)};
+                                scaling_for_fit(dataset_, options_.scale_features)};
     write_memory(folder_, memory, request);
     write_members(folder_, members_);
     Ensemble ensemble(folders(members_.runs), request, memory, dataset_, members_.weights);

@@ -25,13 +25,14 @@ constexpr int kHiddenOfHeads = 8;
 constexpr int kPatience = 100;  // half of qw train's: twice as many candidates
 constexpr double kRateOfLinear = 0.05;
 
-std::vector<Choices> space_of(const std::string& family) {
+std::vector<Choices> space_of(const std::string& family, double rate) {
   if (family == "label-propagation")
     return {{"propagation_alpha", {0.9, 0.5, 0.7, 0.99}}, {"propagation_steps", {50, 5, 10}}};
   if (family == "linear")
     return {{"lr", {kRateOfLinear, 0.01}}, {"weight_decay", {0.0005, 0.0, 0.00005, 0.005}}};
+  const double other = rate == kUsualRate ? kHighRate : kUsualRate;
   std::vector<Choices> space{
-      {"lr", {0.01, 0.05, 0.003, 0.05}},    {"weight_decay", {0.0005, 0.0, 0.00005, 0.005, 0.0}},
+      {"lr", {rate, other, 0.003, other}},  {"weight_decay", {0.0005, 0.0, 0.00005, 0.005, 0.0}},
       {"dropout", {0.5, 0.2, 0.7}},         {"patience", {kPatience, 3 * kPatience}},
       {"norm", {"none", "layer", "batch"}}, {"balanced", {false, false, true}}};
   const auto add = [&](const char* option, Json values) { space.push_back({option, std::move(values)}); };
@@ -121,8 +122,8 @@ std::string Candidate::name() const {
   return repeat > 0 ? fmt::format("{}, again {}", text, repeat) : text;
 }
 
-Portfolio::Portfolio(const Dataset& dataset, const std::vector<NodeId>& labelled, uint64_t seed)
-    : task_(dataset.targets.task), seed_(seed) {
+Portfolio::Portfolio(const Dataset& dataset, const std::vector<NodeId>& labelled, uint64_t seed, double rate)
+    : task_(dataset.targets.task), seed_(seed), rate_(rate) {
   alike_ =
       intra_edge_rate(dataset.graph, known_targets(dataset.targets, labelled)).value_or(1.0) >= kManyWithin;
 }
@@ -135,6 +136,7 @@ Candidate Portfolio::make(const std::string& family, Json options) const {
     all["select"] = "metric";
     all["patience"] = kPatience;
     if (task_ == Task::kRegression && family != "linear") all["dropout"] = 0.0;
+    if (rate_of(family) != kUsualRate) all["lr"] = rate_of(family);
   }
   if (family == "gat") all["hidden"] = kHiddenOfHeads;
   if (family == "linear") all.update(Json{{"layers", 1}, {"dropout", 0.0}, {"lr", kRateOfLinear}});
@@ -161,7 +163,7 @@ std::vector<Candidate> Portfolio::first() const {
 }
 
 std::optional<Candidate> Portfolio::sample(const std::string& family, int64_t number) const {
-  const std::vector<Choices> space = space_of(family);
+  const std::vector<Choices> space = space_of(family, rate_of(family));
   double combinations = 1;
   for (const Choices& choices : space) combinations *= static_cast<double>(choices.values.size());
   if (static_cast<double>(number) + 1 >= combinations) return std::nullopt;

@@ -33,11 +33,16 @@ bool is_same_network(const Candidate& one, const Candidate& other);
 // Without its name.
 nlohmann::ordered_json to_json(const Candidate& candidate);
 
+// Learning rates of networks: of features that are about 1, and of small ones, which are learned slowly.
+inline constexpr double kUsualRate = 0.01, kHighRate = 0.05;
+
 // What a graph's race may try.
 class Portfolio {
  public:
-  // What is known of the graph, by the labels of these nodes alone, orders the first candidates.
-  Portfolio(const Dataset& dataset, const std::vector<NodeId>& labelled, uint64_t seed);
+  // What is known of the graph, by the labels of these nodes alone, orders the first candidates. `rate` is
+  // the learning rate that networks start with.
+  Portfolio(const Dataset& dataset, const std::vector<NodeId>& labelled, uint64_t seed,
+            double rate = kUsualRate);
 
   // Each family as it stands, cheap and different ones first.
   std::vector<Candidate> first() const;
@@ -54,11 +59,14 @@ class Portfolio {
 
  private:
   Candidate make(const std::string& family, nlohmann::ordered_json options) const;
+  // GIN adds up neighbours, so that its numbers are not small.
+  double rate_of(const std::string& family) const { return family == "gin" ? kUsualRate : rate_; }
   const char* plain_solver() const { return task_ == Task::kRegression ? "mse" : "ce"; }
 
   Task task_;
   bool alike_;  // neighbours mostly have the same label
   uint64_t seed_;
+  double rate_;
 };
 
 }  // namespace qw

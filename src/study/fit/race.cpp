@@ -14,6 +14,7 @@
 #include "learn/run_files.h"
 #include "qw/core/error.h"
 #include "qw/learn/memory_plan.h"
+#include "study/fit/fit_scaling.h"
 #include "study/fit/folds.h"
 
 namespace qw {
@@ -68,8 +69,9 @@ Race::Race(const Dataset& dataset, const std::vector<Split>& folds, const FitBes
       begin_(now() - options.spent),
       folder_(folder / "search"),
       data_(fingerprint_json(fingerprint(remember(dataset, {folds.front()}, options.split)))),
-      portfolio_(dataset, pool_of(folds.front()), static_cast<uint64_t>(options.seed)),
-      scaling_(options.scale_features, dataset),
+      scaling_(scaling_for_fit(dataset, options.scale_features)),
+      portfolio_(dataset, pool_of(folds.front()), static_cast<uint64_t>(options.seed),
+                 rate_for(dataset, scaling_)),
       memory_(device_memory(device_named(options.device))) {
   std::filesystem::create_directories(folder_);
   load_index();

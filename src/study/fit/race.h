@@ -125,8 +125,8 @@ class Race {
   double begin_;  // before what takes long: members are made in this order
   std::filesystem::path folder_;
   nlohmann::ordered_json data_;  // its fingerprint: other data does not go on in this folder
-  Portfolio portfolio_;
   FeatureScaling scaling_;
+  Portfolio portfolio_;
   std::vector<Candidate> candidates_;
   std::vector<RacedTrial> trials_;
   std::map<std::string, int64_t> samples_;  // drawn from each family
