@@ -45,10 +45,10 @@ Cut range_cut(int64_t nodes, const PartitionOptions& options, std::vector<std::s
   const int64_t blocks = (nodes + options.align - 1) / options.align;
   const int64_t parts = std::min(options.parts, blocks);
   if (parts < options.parts) {
-    notes.push_back(fmt::format(
-        "{} nodes are {} blocks of {}: {} part{} instead of {}; a smaller --align makes more, but then a "
-        "training does not have the bits of the unpartitioned graph",
-        with_thousands(nodes), blocks, options.align, parts, parts == 1 ? "" : "s", options.parts));
+    notes.push_back(
+        fmt::format("{} nodes are {} block{} of {}: {} part{} instead of {}; a smaller --align makes more",
+                    with_thousands(nodes), blocks, blocks == 1 ? "" : "s", options.align, parts,
+                    parts == 1 ? "" : "s", options.parts));
   }
   Cut cut;
   for (int64_t part = 0; part <= parts; ++part)
