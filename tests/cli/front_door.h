@@ -67,4 +67,32 @@ inline void expect_front_door(const FrontDoorCase& each) {
   }
 }
 
+// A closed path, as from,to.
+inline std::string ring(int nodes) {
+  std::string text = "from,to\n";
+  for (int node = 0; node < nodes; ++node) text += fmt::format("{},{}\n", node, (node + 1) % nodes);
+  return text;
+}
+
+struct Expected {
+  int exit_code = 0;
+  std::vector<std::string> says;
+  std::vector<std::string> does_not_say;
+  std::vector<std::pair<std::string, nlohmann::json>> values;
+};
+
+// A ring with one node per row of `rows` and the table as n.csv.
+inline FrontDoorCase table(std::string name, const std::string& header, const std::vector<std::string>& rows,
+                           const std::string& options, Expected expected) {
+  std::string nodes = header + "\n";
+  for (const std::string& row : rows) nodes += row + "\n";
+  return {std::move(name),
+          {{"e.csv", ring(static_cast<int>(rows.size()))}, {"n.csv", nodes}},
+          "data info --json --edges DIR/e.csv --nodes DIR/n.csv " + options,
+          expected.exit_code,
+          std::move(expected.says),
+          std::move(expected.does_not_say),
+          std::move(expected.values)};
+}
+
 }  // namespace qw::test

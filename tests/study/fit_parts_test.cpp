@@ -10,6 +10,7 @@
 #include "qw/core/random.h"
 #include "qw/report/paired.h"
 #include "study/fit/finalists.h"
+#include "study/fit/fit_scaling.h"
 #include "study/fit/folds.h"
 #include "study/fit/judge.h"
 #include "study/fit/leakage.h"
@@ -389,6 +390,31 @@ TEST(FitPortfolio, StartsWithTheRateThatItIsGiven) {
     other = other || (sampled && sampled->options.at("lr") == kUsualRate);
   }
   EXPECT_TRUE(other);
+}
+
+// Rows that add up to 1 are the paper's preprocessing, which a fit does not take from its graphs.
+TEST(FitScaling, IsThatOfAnybodysData) {
+  Dataset data = test::tiny_data();
+  data.format = "csv";
+  const FeatureScaling anybodys("auto", data);
+  data.of_paper = true;
+  EXPECT_EQ(FeatureScaling("auto", data).kind(), "rows");
+  const FeatureScaling scaling = scaling_for_fit(data, "auto");
+  EXPECT_EQ(scaling.kind(), anybodys.kind());
+  EXPECT_EQ(scaling.mean(), anybodys.mean());
+  EXPECT_EQ(scaling.factor(), anybodys.factor());
+  EXPECT_EQ(scaling_for_fit(data, "rows").kind(), "rows");
+}
+
+TEST(FitScaling, SmallFeaturesWantAHighRate) {
+  Dataset data = test::tiny_data();
+  const FeatureScaling none("none", data);
+  data.features = features_from_dense(4, 2, {1, -1, 1, 1, -1, 1, 1, 1});  // mean square 1
+  EXPECT_EQ(rate_for(data, none), kUsualRate);
+  for (float& value : data.features.dense) value *= 0.3f;  // 0.09
+  EXPECT_EQ(rate_for(data, none), kHighRate);
+  data.targets.task = Task::kRegression;
+  EXPECT_EQ(rate_for(data, none), kUsualRate);
 }
 
 // All that is tried can be asked of a training, of every task.
